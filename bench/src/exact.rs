@@ -10,6 +10,7 @@ mod opener;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
@@ -19,8 +20,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use trefoil_dataset::{EmbeddingSet, Protocol, ScoreMatrix, Trials};
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, PublicKey, Template,
-    TemplateName, Tier, split, system_entropy, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, MemoryVault,
+    PublicKey, Template, TemplateName, Tier, split, system_entropy, unblind,
 };
 use trefoil_types::{BatchId, ProbeMode};
 
@@ -30,7 +31,7 @@ use crate::distribution::rounded;
 use crate::population::TENANT;
 use crate::roles::quantise;
 use crate::{Failure, Report, parallel};
-use opener::{Keys, OpenVault, Opener};
+use opener::{Keys, Opener};
 
 /// If the set has no reference, the scores are compared with plain arithmetic only.
 #[derive(Debug, Args)]
@@ -183,8 +184,8 @@ struct Enrolment {
 impl Enrolment {
     fn new(trials: &Trials) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
-        let vault = OpenVault::default();
-        let key_holder = KeyHolder::new(Box::new(vault.clone()), &mut rng, WORLD_START_S)
+        let vault = Arc::<MemoryVault>::default();
+        let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rng, WORLD_START_S)
             .map_err(Failure::in_step("key-holder"))?;
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
         let key = key_holder

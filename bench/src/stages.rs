@@ -71,10 +71,7 @@ struct Timing<'a> {
 impl OverCache for Timing<'_> {
     type Output = Result<Report, Failure>;
 
-    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
-    where
-        C::Session: 'static,
-    {
+    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output {
         let Timing { args, tier, population } = self;
         let Stages { iters, warmup, ref world, .. } = *args;
         let WorldArgs { users, people, seed, .. } = *world;
@@ -113,10 +110,7 @@ fn compute<C: Cache<Verdict>>(
     prepared: Vec<Prepared>,
     clock: &Arc<WorldClock>,
     placement: &Placement,
-) -> Result<(Vec<Bound<Ticket>>, Submitted), Failure>
-where
-    C::Session: 'static,
-{
+) -> Result<(Vec<Bound<Ticket>>, Submitted), Failure> {
     let (count, mut submitted) = (prepared.len(), Submitted::default());
     let mut visits = Visits::new(&Arc::new(prepared), 0, 1);
     let batches: Vec<_> = (0..count).map(|_| visits.batch(&world.ground, true, &mut submitted)).collect();
@@ -168,10 +162,7 @@ mod tests {
     impl OverCache for OneBatch {
         type Output = Result<(Tally, Submitted, trefoil_attest::TrustRoot), Failure>;
 
-        fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
-        where
-            C::Session: 'static,
-        {
+        fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output {
             let ground = Arc::new(Ground::new(self.0, LANES)?);
             let world = World::new(cache, &ground, Tier::detected(), true)?;
             let prepared = workload::prepare(&world.ground, 1, 3, Popularity::Uniform)?;

@@ -47,9 +47,7 @@ pub(crate) trait OverCache {
     type Output;
 
     /// Does it over `cache`, which is empty.
-    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
-    where
-        C::Session: 'static;
+    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output;
 }
 
 /// Does `work` over a new cache of the chosen kind with room for `capacity` verdicts.

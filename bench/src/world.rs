@@ -55,7 +55,7 @@ impl Ground {
     /// When an enrolment is refused.
     pub(crate) fn new(population: Arc<Population>, users: usize) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
-        let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, WORLD_START_S)
+        let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, WORLD_START_S)
             .map_err(Failure::in_step("key-holder"))?;
         let faces = Faces::read()?;
         // A closed loop denies the same subjects thousands of times a second; budgets would turn the rest into refusals.

@@ -42,6 +42,14 @@ impl<const STEPS: usize> Histogram<STEPS> {
         bump(&self.sum_ns, ns);
     }
 
+    /// Adds what another counted. To be called by one thread alone.
+    pub fn add(&self, other: &Self) {
+        for (total, count) in self.counts.iter().zip(other.counts()) {
+            bump(total, count);
+        }
+        bump(&self.sum_ns, other.sum_ns());
+    }
+
     /// Number of durations.
     #[must_use]
     pub fn samples(&self) -> u64 {
@@ -63,16 +71,22 @@ impl<const STEPS: usize> Histogram<STEPS> {
     /// The bucket with the `q`-quantile, by nearest rank; `None` before the first duration. `q` is clamped to 0..=1.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<RangeInclusive<u64>> {
-        nearest_rank(self.samples(), self.counts(), q).map(Self::bounds)
+        let rank = ((q.clamp(0.0, 1.0) * self.samples() as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        let holds_it = |count| {
+            seen += count;
+            seen >= rank
+        };
+        self.counts().position(holds_it).map(Self::bounds)
     }
 
     /// The counts of the buckets in rising order.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = u64> {
+    fn counts(&self) -> impl Iterator<Item = u64> {
         self.counts.iter().map(|count| count.load(Relaxed))
     }
 
     /// The bucket of a duration: exact below `STEPS`, then `STEPS` per octave.
-    pub(crate) fn bucket(ns: u64) -> usize {
+    fn bucket(ns: u64) -> usize {
         if ns < STEPS as u64 {
             return ns as usize;
         }
@@ -82,7 +96,7 @@ impl<const STEPS: usize> Histogram<STEPS> {
     }
 
     /// The least and the largest value of a bucket. Both are too small for values beyond the range, which the last bucket collects.
-    pub(crate) fn bounds(bucket: usize) -> RangeInclusive<u64> {
+    fn bounds(bucket: usize) -> RangeInclusive<u64> {
         if bucket < STEPS {
             return bucket as u64..=bucket as u64;
         }
@@ -90,16 +104,6 @@ impl<const STEPS: usize> Histogram<STEPS> {
         let least = ((STEPS + step) as u64) << octave;
         least..=least + ((1 << octave) - 1)
     }
-}
-
-/// The bucket with the `q`-quantile of `samples` values.
-pub(crate) fn nearest_rank(samples: u64, mut counts: impl Iterator<Item = u64>, q: f64) -> Option<usize> {
-    let rank = ((q.clamp(0.0, 1.0) * samples as f64).ceil() as u64).max(1);
-    let mut seen = 0;
-    counts.position(|count| {
-        seen += count;
-        seen >= rank
-    })
 }
 
 #[cfg(test)]
@@ -143,12 +147,14 @@ mod tests {
 
     #[test]
     fn quantiles_are_of_nearest_rank() {
-        let histogram = Histogram::<32>::default();
+        let (histogram, other) = (Histogram::<32>::default(), Histogram::default());
         assert_eq!(histogram.quantile_ns(0.5), None);
-        for ns in [4, 1, 3] {
+        for ns in [4, 1] {
             histogram.record(ns);
         }
         histogram.record_alone(2);
+        other.record(3);
+        histogram.add(&other);
         assert_eq!((histogram.samples(), histogram.sum_ns()), (4, 10));
         for (q, ns) in [(0.0, 1), (0.25, 1), (0.26, 2), (0.5, 2), (1.0, 4), (7.0, 4)] {
             assert_eq!(histogram.quantile_ns(q), Some(ns..=ns), "{q}");

@@ -69,7 +69,7 @@ pub use engine::{Engine, EngineConfig, EngineSession, Sketch};
 pub use histogram::Histogram;
 pub use observe::{
     Hint, Latency, Observer, Off, Operation, Pattern, PatternCounts, PerWorker, Phase, Recorder, Sampled,
-    Sampling, Watched, exposition,
+    Sampling,
 };
 pub use stats::{Event, Stats};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ pub trait Cache<V: Value>: Send + Sync + 'static {
 }
 
 /// One worker's handle on a cache.
-pub trait Session<V: Value>: Send {
+pub trait Session<V: Value>: Send + 'static {
     /// The value stored under `key`, if it is held and `now` is before its expiry.
     fn get(&mut self, key: &Key, now: u64) -> Option<V>;
 

@@ -7,8 +7,8 @@ mod unit;
 use std::sync::Arc;
 use std::time::Instant;
 use trefoil_cache::{
-    Cache, Engine, EngineConfig, Event, Hint, Key, Latency, Observer, PerWorker, Phase, Recorder, Sampled,
-    Sampling, Session, Stats,
+    Cache, Engine, EngineConfig, Event, Hint, Key, Observer, PerWorker, Phase, Recorder, Sampled, Sampling,
+    Session, Stats,
 };
 use unit::Unit;
 
@@ -25,10 +25,6 @@ impl<const SCAN: bool> Observer for Fixed<SCAN> {
 
     fn stats(&self) -> Stats {
         Stats::default()
-    }
-
-    fn latency(&self) -> Latency {
-        Latency::default()
     }
 }
 

@@ -149,10 +149,7 @@ impl<R: Send + 'static> Service<R> {
         clock: Arc<dyn Clock>,
         door: Arc<dyn Door<R>>,
         release: Arc<dyn Release<R>>,
-    ) -> Result<Self, StartError>
-    where
-        C::Session: 'static,
-    {
+    ) -> Result<Self, StartError> {
         let (events, progress) = unbounded();
         let sealing = Sealing(events.clone());
         let after_group = move |batches| sealing.tell(Event::Sealed(batches));
@@ -268,10 +265,7 @@ struct Dispatcher<C: Cache<Verdict>, R: Send> {
     sealing: bool,
 }
 
-impl<C: Cache<Verdict>, R: Send + 'static> Dispatcher<C, R>
-where
-    C::Session: 'static,
-{
+impl<C: Cache<Verdict>, R: Send + 'static> Dispatcher<C, R> {
     fn run(mut self, submissions: &Receiver<Submitted<R>>, progress: &Receiver<Event>) {
         let closed = never();
         loop {
@@ -354,19 +348,7 @@ where
         }
         let lanes = records.map(Into::into).collect();
         let batch = Bound { lanes, refused: Vec::new(), times: StageTimes::default() };
-        self.computing += 1;
-        self.unsealed += 1;
-        let (pool, pipeline, release) =
-            (Arc::clone(&self.pool), Arc::clone(&self.pipeline), Arc::clone(&self.release));
-        let (outlet, events) = (self.outlet.clone(), self.events.clone());
-        self.pool.spawn(move || {
-            let sealed = || pool.worker(|| (pipeline.worker(), outlet)).1.seal(batch);
-            let to_sealer = catch_unwind(AssertUnwindSafe(sealed)).unwrap_or_else(|panic| {
-                release.panicked("worker", &*panic);
-                false
-            });
-            drop(events.send(Event::Computed { to_sealer }));
-        });
+        self.compute(move |_, _, _| batch);
     }
 
     fn dispatch(&mut self, batch: Batch<LaneRequest<R>>) {
@@ -377,11 +359,25 @@ where
             }
             return;
         }
+        let (clock, door) = (Arc::clone(&self.clock), Arc::clone(&self.door));
+        self.compute(move |pipeline, worker, release| {
+            let mut ran = pipeline.run(batch, worker, clock.as_ref(), door.as_ref());
+            for (reply, why) in ran.refused.drain(..) {
+                release.refused(reply, why);
+            }
+            ran
+        });
+    }
+
+    /// Has a worker compute a batch, and hand it to the sealer or seal it.
+    fn compute(
+        &mut self,
+        batch: impl FnOnce(&Pipeline<C>, &mut Worker<C>, &dyn Release<R>) -> Bound<R> + Send + 'static,
+    ) {
         self.computing += 1;
         self.unsealed += 1;
-        let (pool, pipeline) = (Arc::clone(&self.pool), Arc::clone(&self.pipeline));
-        let (clock, release) = (Arc::clone(&self.clock), Arc::clone(&self.release));
-        let door = Arc::clone(&self.door);
+        let (pool, pipeline, release) =
+            (Arc::clone(&self.pool), Arc::clone(&self.pipeline), Arc::clone(&self.release));
         let (outlet, events) = (self.outlet.clone(), self.events.clone());
         self.pool.spawn(move || {
             // A panic must not take the process down at once (rayon aborts). The batch's replies are dropped,
@@ -389,11 +385,7 @@ where
             let to_sealer = catch_unwind(AssertUnwindSafe(|| {
                 let mut own = pool.worker(|| (pipeline.worker(), outlet));
                 let (worker, outlet) = &mut *own;
-                let mut ran = pipeline.run(batch, worker, clock.as_ref(), door.as_ref());
-                for (reply, why) in ran.refused.drain(..) {
-                    release.refused(reply, why);
-                }
-                outlet.seal(ran)
+                outlet.seal(batch(&pipeline, worker, &*release))
             }))
             .unwrap_or_else(|panic| {
                 release.panicked("worker", &*panic);

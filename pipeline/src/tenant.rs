@@ -103,14 +103,12 @@ impl<C: Send + Sync> Tenants<C> for Registry<C> {
     fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]) {
         let newest =
             |key: &PublicKey| keys.iter().find(|newer| newer.epoch() == key.epoch()).unwrap_or(key).clone();
-        self.tenants.rcu(|old| {
-            let mut all = Present::clone(old);
+        self.change(|all| {
             if let Some(served) = all.get_mut(id) {
                 let keys = served.tenant.keys.iter().map(newest).collect();
                 let tenant = Tenant { keys, ..served.tenant.clone() };
                 *served = Arc::new(Served { tenant, verdicts: Arc::clone(&served.verdicts) });
             }
-            all
         });
     }
 }
@@ -119,30 +117,29 @@ impl<C> Registry<C> {
     /// Adds or replaces a tenant.
     pub fn put(&self, tenant: Tenant, verdicts: Arc<C>) {
         let served = Arc::new(Served { tenant, verdicts });
-        self.tenants.rcu(|old| {
-            let mut all = Present::clone(old);
-            all.insert(served.tenant.id, Arc::clone(&served));
-            all
-        });
+        self.change(|all| drop(all.insert(served.tenant.id, Arc::clone(&served))));
     }
 
     /// Gives a tenant another partition, if it is still there. All else about it stays, newer keys among it.
     pub fn give(&self, id: &TenantId, verdicts: &Arc<C>) {
-        self.tenants.rcu(|old| {
-            let mut all = Present::clone(old);
+        self.change(|all| {
             if let Some(served) = all.get_mut(id) {
                 let tenant = served.tenant.clone();
                 *served = Arc::new(Served { tenant, verdicts: Arc::clone(verdicts) });
             }
-            all
         });
     }
 
     /// Removes a tenant.
     pub fn remove(&self, id: &TenantId) {
+        self.change(|all| drop(all.remove(id)));
+    }
+
+    /// Puts a changed copy in the place of what is there.
+    fn change(&self, change: impl Fn(&mut Present<C>)) {
         self.tenants.rcu(|old| {
             let mut all = Present::clone(old);
-            all.remove(id);
+            change(&mut all);
             all
         });
     }

@@ -7,20 +7,17 @@ pub(crate) mod proofs;
 pub(crate) mod requests;
 pub(crate) mod tenants;
 pub(crate) mod text;
+pub(crate) mod verdicts;
 
 use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
 use proofs::ProofGauges;
 use std::sync::Arc;
-use std::time::Instant;
 use text::Text;
-use trefoil_cache::{Cache as _, Watched, exposition};
 use trefoil_host::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts, Durations};
 use trefoil_service::outcomes::TenantOutcomes;
-use trefoil_service::tenant::Tenant;
-use trefoil_service::wiring::observer;
 use trefoil_storage::store::fleet::Figures;
 use trefoil_types::TenantId;
 
@@ -143,7 +140,12 @@ impl Metrics {
         let help = "Time of each batch in a stage; seal: each seal; total: a batch with its seal";
         text.family("trefoil_stage_seconds", "histogram", help);
         for (stage, durations) in counters.stages() {
-            text.histogram("trefoil_stage_seconds", &format!("stage=\"{stage}\""), durations);
+            text.histogram(
+                "trefoil_stage_seconds",
+                &format!("stage=\"{stage}\""),
+                durations,
+                text::bounds_ns(),
+            );
         }
         render_disk(&mut text, gauges);
         render_expiries(&mut text, gauges.expiries);
@@ -184,24 +186,6 @@ impl Metrics {
         text.single("trefoil_ready", "gauge", "1 if the service takes requests", f64::from(u8::from(*ready)));
         text.into_string()
     }
-}
-
-/// Sizes, counts, durations and patterns of all partitions of the verdict cache, and never a key. Labels name tenants by their identifiers,
-/// of which only the operator creates more.
-pub(crate) fn verdicts(tenants: &[Arc<Tenant>]) -> String {
-    let caches = tenants.iter().map(|tenant| (hex::encode(tenant.id), tenant.verdicts.cache()));
-    let caches: Vec<_> = caches.collect();
-    let watched: Vec<_> = caches
-        .iter()
-        .map(|(tenant, cache)| Watched {
-            tenant: tenant.clone(),
-            observer: observer(cache),
-            entries: cache.len(),
-            capacity: cache.capacity(),
-            bytes: cache.table_bytes(),
-        })
-        .collect();
-    exposition(&watched, "trefoil_verdict_cache", Instant::now())
 }
 
 /// Free disk space, and the pruning that frees more.
@@ -359,7 +343,7 @@ mod tests {
         assert_eq!([batches, lanes], [1_000, 2_000]);
         let (_, matching) = counters.stages().find(|(stage, _)| *stage == "match").unwrap();
         let mut text = Text::default();
-        text.histogram("seconds", "stage=\"match\"", matching);
+        text.histogram("seconds", "stage=\"match\"", matching, text::bounds_ns());
         let text = text.into_string();
         // 1 to 1,000 us, one of each.
         for line in [

@@ -632,7 +632,7 @@ fn key_holder(
     let seen = introduce((store, store_path), (&vault, &path), of_store.restored)?;
     check_vault(&vault, &path, (sealed, seen), config.accept_older_vault)?;
     directory.note(VAULT_FILE)?;
-    let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), clock.unix_s())
+    let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rand::rng(), clock.unix_s())
         .map_err(|cause| stored("key-holder's vault", &cause))?;
     // A database that was restored is older than the vault has seen.
     vault.note_beside().map_err(failed)?;

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use crossbeam_utils::CachePadded;
-use trefoil_cache::{Event, Key, Latency, Observer, Operation, Recorder, Sampled, Stats};
+use trefoil_cache::{Event, Key, Observer, Operation, Recorder, Sampled, Stats};
 
 use locks::Locked;
 use window::Window;
@@ -150,11 +150,6 @@ impl<const FIXES: usize> Observer for Published<FIXES> {
     fn stats(&self) -> Stats {
         self.0.stats()
     }
-
-    /// Empty: the histograms of these parts have another shape.
-    fn latency(&self) -> Latency {
-        Latency::default()
-    }
 }
 
 impl<const FIXES: usize> Recording<FIXES> {
@@ -258,7 +253,6 @@ mod tests {
         });
         let stats = observer.stats();
         assert_eq!((stats.hits, stats.misses, stats.expirations), (2_048, 2_048, 12));
-        assert_eq!(observer.latency(), Latency::default());
         observer.0
     }
 

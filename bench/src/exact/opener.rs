@@ -2,15 +2,11 @@
 //! dependency on `trefoil-bfv`, which the workspace allows to no other program.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey};
 use trefoil_matching::{Handle, LANES, MatchJob, MemoryVault, SubjectRecord, TenantId, Vault as _};
 
 use crate::Failure;
-
-/// A memory vault that stays readable after a key-holder has taken it.
-pub(super) type OpenVault = Arc<MemoryVault>;
 
 /// The template keys of a tenant, derived as the key-holder derives them.
 pub(super) struct Keys(HashMap<(Handle, u32), SubjectKey>);
@@ -20,7 +16,7 @@ impl Keys {
     ///
     /// # Errors
     /// When the vault does not know the tenant.
-    pub(super) fn of(vault: &OpenVault, tenant: &TenantId) -> Result<Self, Failure> {
+    pub(super) fn of(vault: &MemoryVault, tenant: &TenantId) -> Result<Self, Failure> {
         let tenants = vault.tenants().map_err(Failure::in_step("vault"))?;
         let record = tenants.iter().find(|record| record.tenant == *tenant);
         let record = record.ok_or_else(|| Failure::fault("the vault does not know the tenant"))?;

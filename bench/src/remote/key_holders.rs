@@ -82,7 +82,7 @@ impl KeyHolders {
     pub(super) fn local(&self) -> Result<Arc<dyn KeyHolding>, Failure> {
         let vault = SqliteVault::open(&self.folder.path().join("vault.sqlite"), &rand::random());
         let vault = vault.map_err(Failure::in_step("vault"))?.with_attempts_surviving(Survives::PowerCut);
-        let key_holder = KeyHolder::new(Box::new(vault), &mut rand::rng(), unix_s());
+        let key_holder = KeyHolder::new(Arc::new(vault), &mut rand::rng(), unix_s());
         let key_holder = key_holder.map_err(Failure::in_step("key-holder"))?;
         Ok(Arc::new(Local::new(key_holder.into(), unix_s)))
     }

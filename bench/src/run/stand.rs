@@ -96,10 +96,7 @@ pub(crate) struct Erect<'a> {
 impl OverCache for Erect<'_> {
     type Output = Result<Box<dyn Stand>, Failure>;
 
-    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
-    where
-        C::Session: 'static,
-    {
+    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output {
         let Erect { common, run, warm } = self;
         let world = Arc::new(World::new(cache, &common.ground, run.tier, warm)?);
         let placement = Placement::new(Some(run.workers), Pin::Auto);
@@ -116,10 +113,7 @@ impl OverObserver for Erect<'_> {
     }
 }
 
-impl<C: Cache<Verdict>> Stand for StandOver<C>
-where
-    C::Session: 'static,
-{
+impl<C: Cache<Verdict>> Stand for StandOver<C> {
     fn placement(&self) -> &Placement {
         &self.placement
     }

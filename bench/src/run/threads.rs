@@ -44,10 +44,7 @@ pub(super) struct Driven {
     pub(super) warmup: Option<WarmingUp>,
 }
 
-impl<C: Cache<Verdict>> Load<C>
-where
-    C::Session: 'static,
-{
+impl<C: Cache<Verdict>> Load<C> {
     /// Starts workers and sealer, lets them run for a warm-up and a window, drains.
     pub(super) fn drive(
         &self,

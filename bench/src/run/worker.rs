@@ -28,10 +28,7 @@ pub(super) struct WorkerLoop<C: Cache<Verdict>> {
     pub(super) books: Arc<[Spending]>,
 }
 
-impl<C: Cache<Verdict>> WorkerLoop<C>
-where
-    C::Session: 'static,
-{
+impl<C: Cache<Verdict>> WorkerLoop<C> {
     /// Runs batches until told to stop, and then those with retried requests. Every interval between two clock readings
     /// is attributed.
     pub(super) fn run(mut self) -> Submitted {

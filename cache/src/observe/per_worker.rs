@@ -9,12 +9,11 @@
 //! the totals are read, never by a cache operation. A closing session adds its counts to the
 //! retired totals and leaves, so memory is bounded by the number of sessions that exist at once.
 
-use super::latency::{Latency, STEPS};
 use super::pattern::{Detector, Pattern, PatternCounts, Published};
 use super::throughput::Throughput;
-use super::{Hint, Observer, Operation, Recorder, Sampled};
+use super::{Hint, Latency, Observer, Operation, Recorder, Sampled};
 use crate::counter::bump;
-use crate::{Event, Histogram, Key, Stats};
+use crate::{Event, Key, Stats};
 #[expect(clippy::disallowed_types, reason = "guards the registry of stripes, off the operation path")]
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -92,7 +91,7 @@ struct Stripes {
 #[repr(align(128))]
 struct Stripe {
     counts: [AtomicU64; Event::COUNT],
-    durations: [Histogram<STEPS>; Operation::ALL.len()],
+    durations: [Latency; Operation::ALL.len()],
     published: Published,
 }
 
@@ -178,13 +177,12 @@ impl Observer for PerWorker {
         )
     }
 
-    fn latency(&self) -> Latency {
-        self.durations(Operation::Get)
-    }
-
     fn durations(&self, operation: Operation) -> Latency {
         let of = operation as usize;
-        self.registry.total(|totals| &totals.durations[of], |total, stripe| total.add(&stripe.durations[of]))
+        let (total, stripes) = (Latency::default(), self.registry.lock());
+        total.add(&stripes.retired.durations[of]);
+        stripes.live.iter().for_each(|stripe| total.add(&stripe.durations[of]));
+        total
     }
 }
 
@@ -281,7 +279,7 @@ impl Registry {
 impl Totals {
     fn add(&mut self, stripe: &Stripe) {
         stripe.add_counts_to(&mut self.counts);
-        for (total, durations) in self.durations.iter_mut().zip(&stripe.durations) {
+        for (total, durations) in self.durations.iter().zip(&stripe.durations) {
             total.add(durations);
         }
         stripe.published.add_to(&mut self.patterns);
@@ -329,7 +327,7 @@ mod tests {
         }
         phases.dedup();
         assert_eq!(phases.len(), 4);
-        assert_eq!(observer.latency().samples(), 40);
+        assert_eq!(observer.durations(Operation::Get).samples(), 40);
     }
 
     #[test]

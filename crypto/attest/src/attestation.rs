@@ -60,12 +60,6 @@ impl Seal {
     pub fn attestation(&self, statement: &[u8], leaf_index: u64, path: &[Hash]) -> Vec<u8> {
         encode(statement, leaf_index, self.header.tree_size, path, Written::Full(self))
     }
-
-    /// The same with this seal's name only.
-    #[must_use]
-    pub fn compact_attestation(&self, statement: &[u8], leaf_index: u64, path: &[Hash]) -> Vec<u8> {
-        encode(statement, leaf_index, self.header.tree_size, path, Written::Compact(self.reference()))
-    }
 }
 
 /// Evidence that is to be written.

@@ -6,7 +6,6 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use core::fmt;
 use trefoil_types::KeySetId;
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
@@ -23,12 +22,14 @@ use crate::trust_root::{KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootErr
 pub const TRUST_ROOT_JSON_BYTES_MAX: usize = 512 * 1024;
 
 /// A JSON text that was refused.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
     /// Longer than the limit.
+    #[error("the JSON text is too long; pass exactly one object")]
     TooLong,
     /// Not JSON, or not of the expected shape. The library's own error quotes what it read, which may be another file's secret.
+    #[error("unexpected JSON at line {line}, column {column}: {what}")]
     Syntax {
         /// Where it ends to fit, from 1.
         line: usize,
@@ -38,41 +39,27 @@ pub enum JsonError {
         what: &'static str,
     },
     /// Another format or version.
+    #[error("unknown format or version; update this program")]
     Format,
     /// A field that is not unpadded base64url of the right length.
+    #[error("{0} is not unpadded base64url of the right length")]
     Base64(&'static str),
     /// A key set whose `id` is not the digest of its keys.
+    #[error("a key set's id does not match its keys; fetch the file again")]
     KeySetId,
     /// `version`, `previous` and `cosignatures` that do not fit together.
+    #[error(
+        "version 1 has neither version, previous nor cosignatures; later ones have all three, previous as 64 lower-case \
+         hexadecimal digits"
+    )]
     Version,
     /// A key set whose `status` and `since` do not fit together.
+    #[error("status is active without since, or retired or revoked with since")]
     Status,
     /// The parts are well formed and the whole is not.
+    #[error("{0}")]
     TrustRoot(TrustRootError),
 }
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong => write!(f, "the JSON text is too long; pass exactly one object"),
-            Self::Syntax { line, column, what } => {
-                write!(f, "unexpected JSON at line {line}, column {column}: {what}")
-            }
-            Self::Format => write!(f, "unknown format or version; update this program"),
-            Self::Base64(field) => write!(f, "{field} is not unpadded base64url of the right length"),
-            Self::KeySetId => write!(f, "a key set's id does not match its keys; fetch the file again"),
-            Self::Version => write!(
-                f,
-                "version 1 has neither version, previous nor cosignatures; later ones have all three, previous as 64 \
-                 lower-case hexadecimal digits"
-            ),
-            Self::Status => write!(f, "status is active without since, or retired or revoked with since"),
-            Self::TrustRoot(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for JsonError {}
 
 impl From<serde_json::Error> for JsonError {
     fn from(error: serde_json::Error) -> JsonError {

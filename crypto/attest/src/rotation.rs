@@ -10,7 +10,6 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::cbor::{Reader, Writer};
 use crate::error::DecodeError;
@@ -33,15 +32,17 @@ pub struct Cosignature {
 }
 
 /// Why a trust root is not accepted as the next version of a pinned one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError {
     /// Of another issuer.
+    #[error("a trust root of {found}, another issuer; do not accept")]
     Issuer {
         /// The issuer found.
         found: String,
     },
     /// Older than the pinned one.
+    #[error("version {found} is older than the pinned version {pinned}; keep the pinned one")]
     Rollback {
         /// Version that is pinned.
         pinned: u64,
@@ -49,11 +50,13 @@ pub enum UpdateError {
         found: u64,
     },
     /// Of the pinned version, with other content.
+    #[error("another version {version} than the pinned one: the issuer has two; ask it which is right")]
     Fork {
         /// The version.
         version: u64,
     },
     /// A version between is missing.
+    #[error("version {found} cannot be reached from here; accept version {needed} first")]
     Skipped {
         /// The version that is needed first.
         needed: u64,
@@ -61,20 +64,28 @@ pub enum UpdateError {
         found: u64,
     },
     /// Made from another version before than the pinned one.
+    #[error("made from another version before than the pinned one; do not accept")]
     OtherPrevious,
     /// A key set that was active or revoked is not listed any more. A revoked one must stay: left out, it could be listed anew.
+    #[error("active or revoked key set {0} is not listed any more; do not accept")]
     Vanished(KeySetId),
     /// A key set that was retired or revoked is trusted again, or for longer.
+    #[error("key set {0} was retired or revoked and is trusted more again; do not accept")]
     Resurrected(KeySetId),
     /// No key set that was active in the pinned version has cosigned.
+    #[error("no key set that is active in the pinned version has cosigned; do not accept")]
     NotCosignedByOld,
     /// A key set that becomes active in the new version has not cosigned.
+    #[error("key set {0} becomes active and has not cosigned; do not accept")]
     NotCosignedByNew(KeySetId),
     /// A key set that the pinned version does not list is not active, so nobody has shown that its keys exist.
+    #[error("key set {0} is listed for the first time and is not active; do not accept")]
     NeverActive(KeySetId),
     /// A cosignature of a key set that has no part in the change, or two of one key set.
+    #[error("key set {0} has cosigned twice or has no part in the change; do not accept")]
     UnexpectedCosigner(KeySetId),
     /// A cosignature does not verify.
+    #[error("the {family} cosignature of key set {id} does not verify; do not accept")]
     Signature {
         /// The key set.
         id: KeySetId,
@@ -103,52 +114,6 @@ impl UpdateError {
         }
     }
 }
-
-impl fmt::Display for UpdateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Issuer { found } => write!(f, "a trust root of {found}, another issuer; do not accept"),
-            Self::Rollback { pinned, found } => {
-                write!(f, "version {found} is older than the pinned version {pinned}; keep the pinned one")
-            }
-            Self::Fork { version } => {
-                write!(
-                    f,
-                    "another version {version} than the pinned one: the issuer has two; ask it which is right"
-                )
-            }
-            Self::Skipped { needed, found } => {
-                write!(f, "version {found} cannot be reached from here; accept version {needed} first")
-            }
-            Self::OtherPrevious => {
-                write!(f, "made from another version before than the pinned one; do not accept")
-            }
-            Self::Vanished(id) => {
-                write!(f, "active or revoked key set {} is not listed any more; do not accept", id)
-            }
-            Self::Resurrected(id) => {
-                write!(f, "key set {} was retired or revoked and is trusted more again; do not accept", id)
-            }
-            Self::NotCosignedByOld => {
-                write!(f, "no key set that is active in the pinned version has cosigned; do not accept")
-            }
-            Self::NotCosignedByNew(id) => {
-                write!(f, "key set {} becomes active and has not cosigned; do not accept", id)
-            }
-            Self::NeverActive(id) => {
-                write!(f, "key set {} is listed for the first time and is not active; do not accept", id)
-            }
-            Self::UnexpectedCosigner(id) => {
-                write!(f, "key set {} has cosigned twice or has no part in the change; do not accept", id)
-            }
-            Self::Signature { id, family } => {
-                write!(f, "the {family} cosignature of key set {} does not verify; do not accept", id)
-            }
-        }
-    }
-}
-
-impl core::error::Error for UpdateError {}
 
 impl TrustRoot {
     /// Whether `next` is the next version of this, pinned, trust root; the caller then pins `next`. The pinned version

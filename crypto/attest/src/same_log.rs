@@ -7,27 +7,39 @@
 //! A log that goes on from a backup says so in every seal ([`Restoration`]). A seal of the part that was lost is of no log any more, which
 //! is told apart from a fork.
 
-use core::fmt;
-
 use crate::restoration::Restoration;
 use crate::seal::SealHeader;
 use crate::tree::{Hash, verify_consistency, verify_inclusion};
 
 /// Why two seals are not shown to be of one log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
     /// They are of different issuers, and so of different logs.
+    #[error("the seals are of different issuers; nothing can be said about them")]
     Issuer,
     /// The log has forked: two seals of one number, or neighbours of which the later does not name the earlier. The two
     /// seals alone prove it to anybody, once their signatures are verified.
+    #[error("the log has forked: these seals cannot be of one history; keep both as evidence")]
     Forked,
     /// One of them is of the part of the log that was lost when the other's service went on from a backup, and says so. It is no
     /// evidence of a fork; whether a restoration is acceptable is the reader's to decide.
+    #[error(
+        "the log was restored from a backup at {} (Unix seconds) and went on at seal {}; the seal without that \
+         restoration is of the part that was lost", .0.time, .0.first
+    )]
     Restored(Restoration),
     /// The consistency proof does not connect their logs.
+    #[error(
+        "the log of the later seal is not shown to extend that of the earlier; ask for another proof, and take the log \
+         for forked if there is none"
+    )]
     Consistency,
     /// The inclusion proof does not lead from the earlier seal to the later one's log.
+    #[error(
+        "the earlier seal is not shown to be in the log of the later; ask for another proof, and take the log for forked \
+         if there is none"
+    )]
     Inclusion,
 }
 
@@ -44,32 +56,6 @@ impl LogError {
         }
     }
 }
-
-impl fmt::Display for LogError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Restored(Restoration { first, time }) => {
-                return write!(
-                    f,
-                    "the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}; the seal without that \
-                     restoration is of the part that was lost"
-                );
-            }
-            Self::Issuer => "the seals are of different issuers; nothing can be said about them",
-            Self::Forked => "the log has forked: these seals cannot be of one history; keep both as evidence",
-            Self::Consistency => {
-                "the log of the later seal is not shown to extend that of the earlier; ask for another proof, and \
-                 take the log for forked if there is none"
-            }
-            Self::Inclusion => {
-                "the earlier seal is not shown to be in the log of the later; ask for another proof, and take the \
-                 log for forked if there is none"
-            }
-        })
-    }
-}
-
-impl core::error::Error for LogError {}
 
 /// Checks that two seals, in any order, are of one log. The issuer gives the proofs, with `old` and `new` the numbers of the
 /// earlier and the later seal: `consistency` at `/v1/log/consistency/{old}/{new}` and `inclusion` at

@@ -5,8 +5,6 @@
 
 mod codec;
 
-use core::fmt;
-
 use sha3::{Digest as _, Sha3_256};
 
 use trefoil_types::{Account, BatchId, Decision, ProbeMode, SessionId, TenantId};
@@ -106,21 +104,14 @@ pub struct Statement<'a> {
 }
 
 /// A statement whose fields are outside their limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("statement field {field} must be {limits}")]
 pub struct StatementError {
     /// The field to correct.
     pub field: &'static str,
     /// Its limits.
     pub limits: &'static str,
 }
-
-impl fmt::Display for StatementError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "statement field {} must be {}", self.field, self.limits)
-    }
-}
-
-impl core::error::Error for StatementError {}
 
 /// SHA3-256 of an encoded statement: the entry that goes into the tree.
 #[must_use]

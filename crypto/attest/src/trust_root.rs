@@ -3,8 +3,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use core::fmt;
-
 use sha3::{Digest as _, Sha3_256};
 
 use crate::cbor::{Reader, Writer};
@@ -57,34 +55,27 @@ pub struct TrustRoot {
 }
 
 /// A trust root that contradicts itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustRootError {
     /// The issuer is empty, longer than 255 bytes, or holds control characters.
+    #[error("the issuer must be 1 to 255 bytes without control characters")]
     Issuer,
     /// No key set, or more than [`KEY_SETS_MAX`].
+    #[error(
+        "a trust root holds 1 to 64 key sets; leave out the oldest retired ones, not active or revoked ones"
+    )]
     KeySetCount,
     /// The same key set twice.
+    #[error("a key set is listed twice; list it once with its current status")]
     RepeatedKeySet,
     /// A key set whose validity is empty.
+    #[error("a key set's not_before must be earlier than its not_after")]
     EmptyValidity,
     /// A first version that names one before it, a version 0, or more than [`COSIGNATURES_MAX`] cosignatures.
+    #[error("only versions from 2 on name the one before and carry cosignatures, at most 4")]
     Version,
 }
-
-impl fmt::Display for TrustRootError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Issuer => "the issuer must be 1 to 255 bytes without control characters",
-            Self::KeySetCount => "a trust root holds 1 to 64 key sets; leave out the oldest retired ones, not active or revoked ones",
-            Self::RepeatedKeySet => "a key set is listed twice; list it once with its current status",
-            Self::EmptyValidity => "a key set's not_before must be earlier than its not_after",
-            Self::Version => "only versions from 2 on name the one before and carry cosignatures, at most 4",
-        })
-    }
-}
-
-impl core::error::Error for TrustRootError {}
 
 impl TrustRoot {
     /// A trust root for one issuer.

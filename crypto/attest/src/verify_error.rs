@@ -1,7 +1,6 @@
 //! Why an attestation was refused.
 
 use alloc::string::String;
-use core::fmt;
 
 use crate::attestation::SealReference;
 use crate::error::{DecodeError, Problem};
@@ -10,73 +9,101 @@ use crate::family::Family;
 use trefoil_types::{Decision, KeySetId, ProbeMode, time::format as utc};
 
 /// Why an attestation was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// Not the canonical encoding of a known format.
+    #[error("not a valid attestation: {0}")]
     Malformed(DecodeError),
     /// The suite is unknown to this library.
+    #[error("signature suite {0} is unknown; update the verifier")]
     UnknownSuite(u64),
     /// A compact attestation: its seal is needed.
+    #[error("compact attestation; fetch seal {} from the issuer and pass it too", .0.seal_number)]
     SealNeeded(SealReference),
     /// The seal is not the one that the attestation names.
+    #[error("the seal passed is not the one named; fetch seal {} from the issuer", .0.seal_number)]
     OtherSeal(SealReference),
     /// Another issuer than the trust root's.
+    #[error("issued by {found}, not by the trust root's issuer; do not accept")]
     Issuer {
         /// The issuer found.
         found: String,
     },
     /// For another relying party.
+    #[error("made for {found}, not for this relying party; do not accept")]
     Audience {
         /// The audience found.
         found: String,
     },
     /// Another nonce than the one issued.
+    #[error("the nonce is not the one issued; treat as a replay")]
     Nonce,
     /// Another tenant.
+    #[error("another tenant than required; do not accept")]
     Tenant,
     /// Another account.
+    #[error("another account than required; do not accept")]
     Account,
     /// Another request.
+    #[error("made for another request; do not accept")]
     RequestDigest,
     /// Another decision than required.
+    #[error("the decision is {}; nobody was authenticated", .0.name())]
     Decision(Decision),
     /// Another probe mode than required.
+    #[error("probe mode {} is not the required one", .0.name())]
     ProbeMode(ProbeMode),
     /// No credential proof, and the policy does not accept a statement without one.
+    #[error(
+        "no credential proof: the tenant's application alone vouched for the request; do not accept, unless your policy says \
+         that this is enough"
+    )]
     NoProof,
     /// A credential proof of a lower level than required.
+    #[error("the credential proof is below the required level; ask for a step-up")]
     ProofLevel,
     /// Another policy, or an older version, than required.
+    #[error("made under another policy or an older version; authenticate again")]
     PolicyVersion,
     /// A weaker false-match class than required.
+    #[error("false-match class {0} is weaker than required")]
     FmrClass(u8),
     /// Issued in the future.
+    #[error("issued at {}, in the future; check the clocks", utc(*.issued_at))]
     NotYetValid {
         /// Unix seconds.
         issued_at: u64,
     },
     /// No longer valid.
+    #[error("expired at {}; authenticate again", utc(*.expires_at))]
     Expired {
         /// Unix seconds.
         expires_at: u64,
     },
     /// The seal was made in the future, or before the statement.
+    #[error("sealed at {}, before its statement or in the future", utc(*.time))]
     SealTime {
         /// Unix seconds.
         time: u64,
     },
     /// The statement names another suite than the seal.
+    #[error("statement and seal name different suites; do not accept")]
     SuiteMismatch,
     /// The attestation names another tree size than the seal.
+    #[error("attestation and seal name different tree sizes; do not accept")]
     TreeSizeMismatch,
     /// The path does not lead from the statement to the sealed root.
+    #[error("the statement is not in the sealed tree; do not accept")]
     NotInTree,
     /// A seal header outside its limits.
+    #[error("a seal field is outside its limits; do not accept")]
     SealFields,
     /// The key set is not in the trust root.
+    #[error("key set {0} is not in the trust root; update it from the issuer")]
     UnknownKeySet(KeySetId),
     /// The key set is revoked.
+    #[error("key set {id} is revoked since {}; do not accept", utc(*.since))]
     RevokedKeySet {
         /// The key set.
         id: KeySetId,
@@ -84,6 +111,7 @@ pub enum VerifyError {
         since: u64,
     },
     /// The key set was retired before the seal was made.
+    #[error("key set {id} was retired at {}, before this seal; do not accept", utc(*.since))]
     RetiredKeySet {
         /// The key set.
         id: KeySetId,
@@ -91,6 +119,7 @@ pub enum VerifyError {
         since: u64,
     },
     /// The seal was made outside the key set's validity.
+    #[error("sealed at {}, outside the validity of key set {id}", utc(*.time))]
     KeySetValidity {
         /// The key set.
         id: KeySetId,
@@ -98,10 +127,13 @@ pub enum VerifyError {
         time: u64,
     },
     /// A pruned seal comes with a later seal of another key set.
+    #[error("the later seal is signed by key set {0}, not by the one of the pruned seal; do not accept")]
     OtherKeySet(KeySetId),
     /// The path does not lead from a pruned seal to the log of the later one.
+    #[error("the pruned seal is not in the log of the later one; do not accept")]
     NotInLog,
     /// One of the three signatures does not verify.
+    #[error("the {0} signature does not verify; do not accept")]
     Signature(Family),
 }
 
@@ -154,78 +186,3 @@ impl VerifyError {
         }
     }
 }
-
-impl fmt::Display for VerifyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => write!(f, "not a valid attestation: {error}"),
-            Self::UnknownSuite(suite) => write!(f, "signature suite {suite} is unknown; update the verifier"),
-            Self::SealNeeded(SealReference { seal_number, .. }) => {
-                write!(f, "compact attestation; fetch seal {seal_number} from the issuer and pass it too")
-            }
-            Self::OtherSeal(SealReference { seal_number, .. }) => {
-                write!(f, "the seal passed is not the one named; fetch seal {seal_number} from the issuer")
-            }
-            Self::Issuer { found } => {
-                write!(f, "issued by {found}, not by the trust root's issuer; do not accept")
-            }
-            Self::Audience { found } => {
-                write!(f, "made for {found}, not for this relying party; do not accept")
-            }
-            Self::Nonce => write!(f, "the nonce is not the one issued; treat as a replay"),
-            Self::Tenant => write!(f, "another tenant than required; do not accept"),
-            Self::Account => write!(f, "another account than required; do not accept"),
-            Self::RequestDigest => write!(f, "made for another request; do not accept"),
-            Self::Decision(found) => {
-                write!(f, "the decision is {}; nobody was authenticated", found.name())
-            }
-            Self::ProbeMode(found) => write!(f, "probe mode {} is not the required one", found.name()),
-            Self::NoProof => write!(
-                f,
-                "no credential proof: the tenant's application alone vouched for the request; do not accept, unless your \
-                 policy says that this is enough"
-            ),
-            Self::ProofLevel => {
-                write!(f, "the credential proof is below the required level; ask for a step-up")
-            }
-            Self::PolicyVersion => {
-                write!(f, "made under another policy or an older version; authenticate again")
-            }
-            Self::FmrClass(found) => write!(f, "false-match class {found} is weaker than required"),
-            Self::NotYetValid { issued_at } => {
-                write!(f, "issued at {}, in the future; check the clocks", utc(*issued_at))
-            }
-            Self::Expired { expires_at } => write!(f, "expired at {}; authenticate again", utc(*expires_at)),
-            Self::SealTime { time } => {
-                write!(f, "sealed at {}, before its statement or in the future", utc(*time))
-            }
-            Self::SuiteMismatch => write!(f, "statement and seal name different suites; do not accept"),
-            Self::TreeSizeMismatch => {
-                write!(f, "attestation and seal name different tree sizes; do not accept")
-            }
-            Self::NotInTree => write!(f, "the statement is not in the sealed tree; do not accept"),
-            Self::SealFields => write!(f, "a seal field is outside its limits; do not accept"),
-            Self::UnknownKeySet(id) => {
-                write!(f, "key set {} is not in the trust root; update it from the issuer", id)
-            }
-            Self::RevokedKeySet { id, since } => {
-                write!(f, "key set {id} is revoked since {}; do not accept", utc(*since))
-            }
-            Self::RetiredKeySet { id, since } => {
-                write!(f, "key set {id} was retired at {}, before this seal; do not accept", utc(*since))
-            }
-            Self::KeySetValidity { id, time } => {
-                write!(f, "sealed at {}, outside the validity of key set {id}", utc(*time))
-            }
-            Self::OtherKeySet(id) => write!(
-                f,
-                "the later seal is signed by key set {}, not by the one of the pruned seal; do not accept",
-                id
-            ),
-            Self::NotInLog => write!(f, "the pruned seal is not in the log of the later one; do not accept"),
-            Self::Signature(family) => write!(f, "the {family} signature does not verify; do not accept"),
-        }
-    }
-}
-
-impl core::error::Error for VerifyError {}

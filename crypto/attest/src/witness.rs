@@ -64,19 +64,23 @@ pub struct Cosigned {
 }
 
 /// Why a checkpoint or a witness was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WitnessError {
     /// Not a key of the form `name+key id+key`, type 0x06.
+    #[error("not a witness key: name+key id+base64 of type 06 (ML-DSA-44) belongs here")]
     Key,
     /// Not a checkpoint: three lines, an empty one, signature lines.
+    #[error("not a checkpoint of three lines with signature lines; fetch it again")]
     Note,
     /// A signature line of a known witness does not verify.
+    #[error("the cosignature of {witness} does not verify; do not accept")]
     Signature {
         /// The witness.
         witness: String,
     },
     /// Fewer witnesses than required have cosigned.
+    #[error("{found} of {needed} required witnesses have cosigned; ask for a newer checkpoint")]
     TooFew {
         /// Required.
         needed: usize,
@@ -84,25 +88,6 @@ pub enum WitnessError {
         found: usize,
     },
 }
-
-impl fmt::Display for WitnessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Key => {
-                write!(f, "not a witness key: name+key id+base64 of type 06 (ML-DSA-44) belongs here")
-            }
-            Self::Note => write!(f, "not a checkpoint of three lines with signature lines; fetch it again"),
-            Self::Signature { witness } => {
-                write!(f, "the cosignature of {witness} does not verify; do not accept")
-            }
-            Self::TooFew { needed, found } => {
-                write!(f, "{found} of {needed} required witnesses have cosigned; ask for a newer checkpoint")
-            }
-        }
-    }
-}
-
-impl core::error::Error for WitnessError {}
 
 /// The issuer's signature line under the head that a seal signs: the signature is the seal. Its type is 0xff and the name
 /// of the seal's format, its public key the identifier of the key set. None for the first seal, which signs no head, and for

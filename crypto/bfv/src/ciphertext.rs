@@ -1,20 +1,25 @@
-//! Encrypted templates, packed to 48 bits per residue, in the NTT domain.
+//! Ciphertexts at rest, packed to 48 bits per residue, in the NTT domain.
 
-use crate::packed_bytes::PackedBytes;
-use crate::{Arena, N, Scheme, Share};
-use trefoil_kernels::packed;
+use crate::arena::Slot;
+use crate::lines::Lines;
+use crate::{Arena, Cpu, N, Scheme, Share};
+use std::sync::Arc;
+use trefoil_kernels::packed::{self, RESIDUE_BYTES};
 use zeroize::Zeroizing;
 
-/// A template under a key of its own: the polynomial `c0`, shared by clones. `c1` is the tenant's public basis.
-#[derive(Clone, PartialEq, Eq)]
-pub struct TemplateCiphertext {
-    packed: PackedBytes,
-}
+/// The polynomials of a ciphertext, `c0` first, shared by clones: on the heap, or in a slot of an arena.
+#[derive(Clone)]
+pub struct Ciphertext<const POLYNOMIALS: usize>(Arc<Place>);
 
-/// A template, or the key-holder's share of a batch of probes, under the tenant's key: `c0` and `c1`, shared by clones.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PairCiphertext {
-    packed: PackedBytes,
+/// A template under a key of its own: the polynomial `c0`. `c1` is the tenant's public basis.
+pub type TemplateCiphertext = Ciphertext<1>;
+
+/// A template, or the key-holder's share of a batch of probes, under the tenant's key: `c0` and `c1`.
+pub type PairCiphertext = Ciphertext<2>;
+
+enum Place {
+    Heap(Lines<u8>),
+    Arena(Slot),
 }
 
 /// Why bytes are not a template ciphertext.
@@ -33,40 +38,82 @@ pub enum CiphertextError {
     NotReduced(usize),
 }
 
-impl TemplateCiphertext {
+impl<const POLYNOMIALS: usize> Ciphertext<POLYNOMIALS> {
     /// Packs reduced residues.
-    pub(crate) fn pack(values: &[u64]) -> TemplateCiphertext {
-        TemplateCiphertext { packed: PackedBytes::pack(values) }
+    pub(crate) fn pack(values: &[u64]) -> Self {
+        let mut bytes = Lines::new(RESIDUE_BYTES * values.len());
+        packed::pack(Cpu::detected(), values, &mut bytes);
+        Ciphertext(Arc::new(Place::Heap(bytes)))
     }
 
-    /// The canonical encoding.
+    /// The canonical encoding: [`Scheme::template_bytes`] for each polynomial.
     pub fn as_bytes(&self) -> &[u8] {
-        self.packed.as_bytes()
+        match &*self.0 {
+            Place::Heap(bytes) => bytes,
+            Place::Arena(slot) => slot.bytes(),
+        }
+    }
+
+    /// The residues.
+    pub(crate) fn unpacked(&self) -> Vec<u64> {
+        let mut values = vec![0; self.as_bytes().len() / RESIDUE_BYTES];
+        packed::unpack(Cpu::detected(), self.as_bytes(), &mut values);
+        values
     }
 
     /// Reads the canonical encoding and nothing else.
     ///
     /// # Errors
     /// [`CiphertextError`] for any other bytes.
-    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<TemplateCiphertext, CiphertextError> {
-        PackedBytes::read(scheme, 1, bytes).map(|packed| TemplateCiphertext { packed })
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Self, CiphertextError> {
+        let expected = POLYNOMIALS * scheme.template_bytes();
+        if bytes.len() != expected {
+            return Err(CiphertextError::Length { found: bytes.len(), expected });
+        }
+        let words = scheme.polynomial_words();
+        let mut values = vec![0; words];
+        for (i, polynomial) in bytes.chunks_exact(scheme.template_bytes()).enumerate() {
+            packed::unpack(scheme.cpu(), polynomial, &mut values);
+            check_reduced(scheme, &values, N).map_err(|at| CiphertextError::NotReduced(i * words + at))?;
+        }
+        Ok(Ciphertext(Arc::new(Place::Heap(Lines::of(bytes)))))
     }
 
-    /// The same ciphertext in a slot of `arena`, whose slots are [`Scheme::template_bytes`] long; none when it is full.
-    pub fn stored_in(&self, arena: &Arena) -> Option<TemplateCiphertext> {
-        self.packed.stored_in(arena).map(|packed| TemplateCiphertext { packed })
+    /// The same ciphertext in a slot of `arena`, whose slots are as long as it; none when it is full.
+    pub fn stored_in(&self, arena: &Arena) -> Option<Self> {
+        arena.store(self.as_bytes()).map(|slot| Ciphertext(Arc::new(Place::Arena(slot))))
     }
 
     /// Subtracts a share from the encrypted template, which lives in `lane`. Adds no error beyond one unit per coefficient.
     ///
     /// # Panics
     /// If `lane` is above 31, or the ciphertext belongs to a scheme with other primes.
-    pub fn subtract(&self, scheme: &Scheme, lane: usize, share: &Share) -> TemplateCiphertext {
-        let mut values = self.packed.unpacked();
-        subtract(scheme, lane, share, &mut values);
-        TemplateCiphertext::pack(&values)
+    #[must_use]
+    pub fn subtract(&self, scheme: &Scheme, lane: usize, share: &Share) -> Self {
+        let mut values = self.unpacked();
+        let mut message = Zeroizing::new(vec![0; N]);
+        scheme.lanes().place_template(lane, share, &mut message);
+        let no_error = vec![0; N];
+        let mut scaled = Zeroizing::new(vec![0; N]);
+        for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)) {
+            limb.transform_scaled(&message, &no_error, &mut scaled);
+            for (value, &part) in values.iter_mut().zip(scaled.iter()) {
+                *value = limb.modulus().sub(*value, limb.modulus().reduce(part));
+            }
+        }
+        Self::pack(&values)
     }
+}
 
+impl<const POLYNOMIALS: usize> PartialEq for Ciphertext<POLYNOMIALS> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl<const POLYNOMIALS: usize> Eq for Ciphertext<POLYNOMIALS> {}
+
+impl TemplateCiphertext {
     /// The sum of up to 32 ciphertexts, which replaces all of them in a batch with all of their subjects.
     ///
     /// # Panics
@@ -79,56 +126,6 @@ impl TemplateCiphertext {
             values.iter_mut().for_each(|value| *value = limb.modulus().reduce(*value));
         }
         TemplateCiphertext::pack(&sum)
-    }
-}
-
-impl PairCiphertext {
-    /// Packs reduced residues, those of `c0` first.
-    pub(crate) fn pack(values: &[u64]) -> PairCiphertext {
-        PairCiphertext { packed: PackedBytes::pack(values) }
-    }
-
-    /// The canonical encoding: twice [`Scheme::template_bytes`].
-    pub fn as_bytes(&self) -> &[u8] {
-        self.packed.as_bytes()
-    }
-
-    /// Reads the canonical encoding and nothing else.
-    ///
-    /// # Errors
-    /// [`CiphertextError`] for any other bytes.
-    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<PairCiphertext, CiphertextError> {
-        PackedBytes::read(scheme, 2, bytes).map(|packed| PairCiphertext { packed })
-    }
-
-    /// The same ciphertext in a slot of `arena`, whose slots are twice [`Scheme::template_bytes`] long; none when it is
-    /// full.
-    pub fn stored_in(&self, arena: &Arena) -> Option<PairCiphertext> {
-        self.packed.stored_in(arena).map(|packed| PairCiphertext { packed })
-    }
-
-    /// Subtracts a share from the encrypted template, which lives in `lane`. Adds no error beyond one unit per coefficient.
-    ///
-    /// # Panics
-    /// If `lane` is above 31, or the ciphertext belongs to a scheme with other primes.
-    pub fn subtract(&self, scheme: &Scheme, lane: usize, share: &Share) -> PairCiphertext {
-        let mut values = self.packed.unpacked();
-        subtract(scheme, lane, share, &mut values[..scheme.polynomial_words()]);
-        PairCiphertext::pack(&values)
-    }
-}
-
-/// Subtracts `Delta` times a share in `lane` from `c0`.
-fn subtract(scheme: &Scheme, lane: usize, share: &Share, c0: &mut [u64]) {
-    let mut message = Zeroizing::new(vec![0; N]);
-    scheme.lanes().place_template(lane, share, &mut message);
-    let no_error = vec![0; N];
-    let mut scaled = Zeroizing::new(vec![0; N]);
-    for (limb, values) in scheme.limbs().iter().zip(c0.chunks_exact_mut(N)) {
-        limb.transform_scaled(&message, &no_error, &mut scaled);
-        for (value, &part) in values.iter_mut().zip(scaled.iter()) {
-            *value = limb.modulus().sub(*value, limb.modulus().reduce(part));
-        }
     }
 }
 

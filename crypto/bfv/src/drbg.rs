@@ -78,11 +78,7 @@ impl TryRng for Drbg {
 
 impl TryCryptoRng for Drbg {}
 
-impl std::fmt::Debug for Drbg {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Drbg(..)")
-    }
-}
+trefoil_types::opaque_debug!(Drbg);
 
 #[cfg(test)]
 mod tests {

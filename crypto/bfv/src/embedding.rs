@@ -106,11 +106,7 @@ impl Embedding {
     }
 }
 
-impl std::fmt::Debug for Embedding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Embedding(..)")
-    }
-}
+trefoil_types::opaque_debug!(Embedding);
 
 #[cfg(test)]
 mod tests {

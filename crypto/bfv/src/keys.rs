@@ -5,40 +5,53 @@ use crate::drbg::Drbg;
 use crate::sample::TernarySampler;
 use crate::wipe::wipe;
 use crate::{Handle, Scheme};
-use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// The secret from which a tenant's template keys are derived. Wiped on drop.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct MasterKey([u8; 32]);
+/// A secret of 32 random bytes that is stored, and wiped on drop.
+macro_rules! secret_bytes {
+    ($(#[$text:meta])* $name:ident) => {
+        $(#[$text])*
+        #[derive(Clone, zeroize::Zeroize, zeroize::ZeroizeOnDrop)]
+        pub struct $name([u8; 32]);
 
-/// The random part of one template's key. Erasing it shreds the template. Wiped on drop.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct Salt([u8; 32]);
+        impl $name {
+            /// A fresh one.
+            pub fn random(rng: &mut impl rand::CryptoRng) -> $name {
+                let mut fresh = $name([0; 32]);
+                rng.fill_bytes(&mut fresh.0);
+                fresh
+            }
+
+            /// One that was stored.
+            pub fn from_bytes(bytes: [u8; 32]) -> $name {
+                $name(bytes)
+            }
+
+            /// The bytes to store.
+            pub fn expose_bytes(&self) -> &[u8; 32] {
+                &self.0
+            }
+        }
+    };
+}
+pub(crate) use secret_bytes;
+
+secret_bytes! {
+    /// The secret from which a tenant's template keys are derived. Wiped on drop.
+    MasterKey
+}
+
+secret_bytes! {
+    /// The random part of one template's key. Erasing it shreds the template. Wiped on drop.
+    Salt
+}
 
 /// The key of one template: a seed that expands to a ternary polynomial. Wiped on drop.
 #[derive(Clone)]
 pub struct SubjectKey([u8; 32]);
 
 impl MasterKey {
-    /// A fresh master key.
-    pub fn random(rng: &mut impl CryptoRng) -> MasterKey {
-        let mut key = MasterKey([0; 32]);
-        rng.fill_bytes(&mut key.0);
-        key
-    }
-
-    /// A master key that was stored.
-    pub fn from_bytes(bytes: [u8; 32]) -> MasterKey {
-        MasterKey(bytes)
-    }
-
-    /// The bytes to store.
-    pub fn expose_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
     /// The key of template `generation` of `handle`: SHA3-256 over a domain string, the master key, the handle, the
     /// generation (4 bytes, little-endian) and the salt, all of fixed length. With the key in front, the sponge is a PRF.
     pub fn subject_key(&self, handle: &Handle, generation: u32, salt: &Salt) -> SubjectKey {
@@ -68,25 +81,6 @@ impl MasterKey {
             Sha3_256::new().chain_update(b"trefoil/bfv/zero-error/1").chain_update(self.0).chain_update(seed);
         digest.finalize_into((&mut *drawn).into());
         drawn
-    }
-}
-
-impl Salt {
-    /// A fresh salt.
-    pub fn random(rng: &mut impl CryptoRng) -> Salt {
-        let mut salt = Salt([0; 32]);
-        rng.fill_bytes(&mut salt.0);
-        salt
-    }
-
-    /// A salt that was stored.
-    pub fn from_bytes(bytes: [u8; 32]) -> Salt {
-        Salt(bytes)
-    }
-
-    /// The bytes to store.
-    pub fn expose_bytes(&self) -> &[u8; 32] {
-        &self.0
     }
 }
 

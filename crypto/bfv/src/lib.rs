@@ -67,7 +67,6 @@ mod mask;
 mod masked;
 mod modulus;
 pub mod noise;
-mod packed_bytes;
 mod params;
 mod product;
 mod renew;
@@ -85,7 +84,7 @@ mod wipe;
 
 pub use arena::{Arena, ArenaSize};
 pub use basis::Basis;
-pub use ciphertext::{CiphertextError, PairCiphertext, TemplateCiphertext};
+pub use ciphertext::{Ciphertext, CiphertextError, PairCiphertext, TemplateCiphertext};
 pub use decrypt::{Decryptor, Opened};
 pub use drbg::Drbg;
 pub use embedding::{
@@ -93,7 +92,7 @@ pub use embedding::{
 };
 pub use keys::{MasterKey, Salt, SubjectKey};
 pub use mask::{Masker, Placed};
-pub use masked::{MaskedBatch, MaskedError, MaskedProduct};
+pub use masked::{Masked, MaskedBatch, MaskedError, MaskedProduct};
 pub use params::{Params, ParamsError};
 pub use product::PlacedShare;
 pub use scheme::Scheme;

@@ -5,13 +5,19 @@ use crate::lines::Lines;
 use crate::{Cpu, LANES, N, Scheme};
 use trefoil_kernels::packed;
 
-/// A masked batch. `c0` holds 32 coefficients per prime, `c1` one polynomial per prime in the NTT domain.
+/// 32 coefficients of `c0` for each prime, and `c1` with those after it, a polynomial in the NTT domain for each prime.
 #[derive(Clone, PartialEq, Eq)]
-pub struct MaskedBatch {
-    /// `c0`, then `c1`: one allocation.
+pub struct Masked<const POLYNOMIALS: usize> {
+    /// `c0`, then the others: one allocation.
     words: Lines<u64>,
     c0_words: usize,
 }
+
+/// A masked batch: `c0` and `c1`.
+pub type MaskedBatch = Masked<1>;
+
+/// The masked product of two ciphertexts: `c0`, `c1` and `c2`.
+pub type MaskedProduct = Masked<2>;
 
 /// Why bytes are not a masked batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,19 +38,38 @@ pub enum MaskedError {
     Transparent,
 }
 
-/// The masked product of two ciphertexts: `c0` holds 32 coefficients per prime, `c1` and `c2` one polynomial per prime each.
-#[derive(Clone, PartialEq, Eq)]
-pub struct MaskedProduct {
-    /// `c0`, then `c1`, then `c2`.
-    words: Lines<u64>,
-    c0_words: usize,
+impl<const POLYNOMIALS: usize> Masked<POLYNOMIALS> {
+    pub(crate) fn zero(scheme: &Scheme) -> Self {
+        let c0_words = scheme.folded_words();
+        Masked { words: Lines::new(c0_words + POLYNOMIALS * scheme.polynomial_words()), c0_words }
+    }
+
+    /// The canonical encoding: every residue in six bytes, little-endian; `c0` first.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        to_bytes(&self.words)
+    }
+
+    /// Reads the canonical encoding and nothing else: each residue is reduced, and no polynomial is zero modulo a prime.
+    ///
+    /// # Errors
+    /// [`MaskedError`] for any other bytes.
+    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Self, MaskedError> {
+        let mut masked = Self::zero(scheme);
+        unpack(scheme, bytes, &mut masked.words)?;
+        let (c0, rest) = masked.words.split_at(masked.c0_words);
+        check_reduced(scheme, c0, LANES).map_err(MaskedError::NotReduced)?;
+        for (i, polynomial) in rest.chunks_exact(scheme.polynomial_words()).enumerate() {
+            let before = c0.len() + i * polynomial.len();
+            check_reduced(scheme, polynomial, N).map_err(|at| MaskedError::NotReduced(before + at))?;
+        }
+        if rest.chunks_exact(N).any(|values| values.iter().all(|v| *v == 0)) {
+            return Err(MaskedError::Transparent);
+        }
+        Ok(masked)
+    }
 }
 
 impl MaskedBatch {
-    pub(crate) fn zero(scheme: &Scheme) -> MaskedBatch {
-        MaskedBatch { words: zeros(scheme, 1), c0_words: scheme.folded_words() }
-    }
-
     /// `c0` and `c1`, to be written.
     pub(crate) fn parts_mut(&mut self) -> (&mut [u64], &mut [u64]) {
         self.words.split_at_mut(self.c0_words)
@@ -55,22 +80,9 @@ impl MaskedBatch {
         self.words.split_at(self.c0_words)
     }
 
-    /// The canonical encoding: every residue in six bytes, little-endian; `c0` first.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        to_bytes(&self.words)
-    }
-
-    /// The encoding of `c1` alone: [`MaskedBatch::to_bytes`] without the bytes of `c0`.
+    /// The encoding of `c1` alone: [`Masked::to_bytes`] without the bytes of `c0`.
     pub fn c1_to_bytes(&self) -> Vec<u8> {
         to_bytes(self.parts().1)
-    }
-
-    /// Reads the canonical encoding and nothing else.
-    ///
-    /// # Errors
-    /// [`MaskedError`] for any other bytes.
-    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<MaskedBatch, MaskedError> {
-        Ok(MaskedBatch { words: read(scheme, 1, bytes)?, c0_words: scheme.folded_words() })
     }
 
     /// Reads the encoding of `c1` alone; `c0` is zero.
@@ -84,10 +96,6 @@ impl MaskedBatch {
 }
 
 impl MaskedProduct {
-    pub(crate) fn zero(scheme: &Scheme) -> MaskedProduct {
-        MaskedProduct { words: zeros(scheme, 2), c0_words: scheme.folded_words() }
-    }
-
     /// `c0`, `c1` and `c2`, to be written.
     pub(crate) fn parts_mut(&mut self) -> [&mut [u64]; 3] {
         let (c0, rest) = self.words.split_at_mut(self.c0_words);
@@ -101,23 +109,6 @@ impl MaskedProduct {
         let (c1, c2) = rest.split_at(rest.len() / 2);
         [c0, c1, c2]
     }
-
-    /// The canonical encoding: every residue in six bytes, little-endian; `c0`, `c1`, `c2`.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        to_bytes(&self.words)
-    }
-
-    /// Reads the canonical encoding and nothing else.
-    ///
-    /// # Errors
-    /// [`MaskedError`] for any other bytes.
-    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<MaskedProduct, MaskedError> {
-        Ok(MaskedProduct { words: read(scheme, 2, bytes)?, c0_words: scheme.folded_words() })
-    }
-}
-
-fn zeros(scheme: &Scheme, polynomials: usize) -> Lines<u64> {
-    Lines::new(scheme.folded_words() + polynomials * scheme.polynomial_words())
 }
 
 /// Every residue in six bytes, little-endian.
@@ -125,22 +116,6 @@ pub(crate) fn to_bytes(words: &[u64]) -> Vec<u8> {
     let mut bytes = vec![0; packed::RESIDUE_BYTES * words.len()];
     packed::pack(Cpu::detected(), words, &mut bytes);
     bytes
-}
-
-/// Reads `c0` and `polynomials` polynomials, each reduced and none of them zero modulo a prime.
-fn read(scheme: &Scheme, polynomials: usize, bytes: &[u8]) -> Result<Lines<u64>, MaskedError> {
-    let mut words = zeros(scheme, polynomials);
-    unpack(scheme, bytes, &mut words)?;
-    let (c0, rest) = words.split_at(scheme.folded_words());
-    check_reduced(scheme, c0, LANES).map_err(MaskedError::NotReduced)?;
-    for (i, polynomial) in rest.chunks_exact(scheme.polynomial_words()).enumerate() {
-        let before = c0.len() + i * polynomial.len();
-        check_reduced(scheme, polynomial, N).map_err(|at| MaskedError::NotReduced(before + at))?;
-    }
-    if rest.chunks_exact(N).any(|values| values.iter().all(|v| *v == 0)) {
-        return Err(MaskedError::Transparent);
-    }
-    Ok(words)
 }
 
 /// Reads 32 reduced coefficients per prime into `words`, which has as many.

@@ -6,7 +6,7 @@
 //! a value that the matcher knew, which the matcher could add to a template anyway.
 
 use crate::basis::Basis;
-use crate::ciphertext::{PairCiphertext, TemplateCiphertext};
+use crate::ciphertext::{Ciphertext, TemplateCiphertext};
 use crate::decrypt::Phases;
 use crate::keys::SubjectKey;
 use crate::noise::FLOOD_MAX;
@@ -17,8 +17,8 @@ use rand::CryptoRng;
 use trefoil_kernels::packed;
 use zeroize::{Zeroize, Zeroizing};
 
-impl TemplateCiphertext {
-    /// The template in `lane` plus a blind, flooded in all 4096 coefficients.
+impl<const POLYNOMIALS: usize> Ciphertext<POLYNOMIALS> {
+    /// `c0` of the template in `lane` plus a blind, flooded in all 4096 coefficients. A `c1` is not needed: the key-holder has made it.
     ///
     /// # Panics
     /// If `lane` is above 31, or the ciphertext belongs to a scheme with other primes.
@@ -29,40 +29,14 @@ impl TemplateCiphertext {
         blind: &Share,
         rng: &mut impl CryptoRng,
     ) -> TemplateCiphertext {
-        blinded(scheme, lane, self.as_bytes(), blind, rng)
+        let mut drbg = Drbg::from_rng(rng);
+        let flooding: Zeroizing<Vec<i128>> =
+            Zeroizing::new((0..DIM).flat_map(|_| *flood(&mut drbg)).collect());
+        blinded_by(scheme, lane, &self.as_bytes()[..scheme.template_bytes()], blind, &flooding)
     }
 }
 
-impl PairCiphertext {
-    /// `c0` of the template in `lane` plus a blind, flooded. Its `c1` is not needed: the key-holder has made it.
-    ///
-    /// # Panics
-    /// If `lane` is above 31, or the ciphertext belongs to a scheme with other primes.
-    pub fn blinded(
-        &self,
-        scheme: &Scheme,
-        lane: usize,
-        blind: &Share,
-        rng: &mut impl CryptoRng,
-    ) -> TemplateCiphertext {
-        blinded(scheme, lane, &self.as_bytes()[..scheme.template_bytes()], blind, rng)
-    }
-}
-
-/// `c0 + Delta * blind + F`.
-fn blinded(
-    scheme: &Scheme,
-    lane: usize,
-    c0: &[u8],
-    blind: &Share,
-    rng: &mut impl CryptoRng,
-) -> TemplateCiphertext {
-    let mut drbg = Drbg::from_rng(rng);
-    let flooding: Zeroizing<Vec<i128>> = Zeroizing::new((0..DIM).flat_map(|_| *flood(&mut drbg)).collect());
-    blinded_by(scheme, lane, c0, blind, &flooding)
-}
-
-/// The same with the flooding given: 4096 integers of at most 2^80.
+/// `c0 + Delta * blind + F`, with a flooding of 4096 integers of at most 2^80.
 fn blinded_by(
     scheme: &Scheme,
     lane: usize,
@@ -104,7 +78,7 @@ impl Basis {
         let mut s = Zeroizing::new(vec![0; N]);
         key.add_to(&mut TernarySampler::new(scheme.cpu()), 1, &mut s);
         let mut s_hat = Zeroizing::new(vec![0; N]);
-        let mut phase = Zeroizing::new(unpacked(scheme, blinded));
+        let mut phase = Zeroizing::new(blinded.unpacked());
         for ((limb, phase), a) in scheme.limbs().iter().zip(phase.chunks_exact_mut(N)).zip(self.limbs()) {
             limb.transform_small(&s, &mut s_hat);
             limb.mul_add(a, &s_hat, phase);
@@ -126,19 +100,13 @@ impl TenantKey {
     ) -> Option<Share> {
         let scheme = self.scheme();
         let c1 = subject.second_part(scheme);
-        let mut phase = Zeroizing::new(unpacked(scheme, blinded));
+        let mut phase = Zeroizing::new(blinded.unpacked());
         let parts = phase.chunks_exact_mut(N).zip(c1.chunks_exact(N)).zip(self.limbs());
         for (limb, ((phase, c1), (s, _))) in scheme.limbs().iter().zip(parts) {
             limb.mul_add_variable(c1, s, phase);
         }
         read(scheme, lane, &phase)
     }
-}
-
-fn unpacked(scheme: &Scheme, ciphertext: &TemplateCiphertext) -> Vec<u64> {
-    let mut values = vec![0; scheme.polynomial_words()];
-    packed::unpack(scheme.cpu(), ciphertext.as_bytes(), &mut values);
-    values
 }
 
 /// The template in `lane` of `Delta * m + e`, given by its values: the coefficients of `X^k, X^(k + 128), ..` are those of

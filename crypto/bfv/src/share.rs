@@ -142,11 +142,7 @@ pub(crate) fn centre(x: u32) -> i32 {
     x - (T as i32 & above)
 }
 
-impl std::fmt::Debug for Share {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Share(..)")
-    }
-}
+trefoil_types::opaque_debug!(Share);
 
 #[cfg(test)]
 mod tests {

@@ -11,25 +11,25 @@
 //! the error nor an empty lane shows it. A matcher that adds `d` to `c1'` has to add `-fold(d s')` to the tag. To guess it for one that tells `r` bits
 //! of a key is to guess `r` bits of the tag key. `NOTES.md`, section 6.
 
-use crate::ciphertext::CiphertextError;
+use crate::ciphertext::{CiphertextError, TemplateCiphertext};
 use crate::decrypt::Phases;
+use crate::keys::secret_bytes;
 use crate::lines::{Lines, Secret};
 use crate::mask::add_flood;
 use crate::masked;
 use crate::noise::{TAG_BAND_MAX, TAG_FLOOD_TERM_BITS, TAG_FLOOD_TERMS};
-use crate::packed_bytes::PackedBytes;
 use crate::sample::{ErrorSampler, TernarySampler, sums};
 use crate::{Basis, Drbg, LANES, MaskedBatch, MaskedError, Masker, N, Scheme, SubjectKey};
-use rand::CryptoRng;
 use sha3::{Digest as _, Sha3_256};
 use std::sync::Arc;
 use trefoil_kernels::packed;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::Zeroizing;
 
+secret_bytes! {
 /// The secret from which one key-holder's tag keys are derived. Each of three key-holders has its own, so that none of them, with a
 /// matcher on its side, can forge a batch for another. Wiped on drop.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct TagMaster([u8; 32]);
+TagMaster
+}
 
 /// The secret that checks tags: a ternary polynomial, transformed, 64 KiB. Wiped on drop.
 pub struct TagKey {
@@ -51,23 +51,6 @@ pub struct Tag {
 }
 
 impl TagMaster {
-    /// A fresh secret.
-    pub fn random(rng: &mut impl CryptoRng) -> TagMaster {
-        let mut master = TagMaster([0; 32]);
-        rng.fill_bytes(&mut master.0);
-        master
-    }
-
-    /// A secret that was stored.
-    pub fn from_bytes(bytes: [u8; 32]) -> TagMaster {
-        TagMaster(bytes)
-    }
-
-    /// The bytes to store.
-    pub fn expose_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
     /// The tag key of a version over a basis: the ternary polynomial of a key derived from secret, basis and version.
     pub fn key(&self, basis: &Basis, version: u32) -> TagKey {
         let scheme = basis.scheme();
@@ -174,7 +157,7 @@ impl TagBasis {
     /// # Errors
     /// [`CiphertextError`] for any other bytes.
     pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<TagBasis, CiphertextError> {
-        let values = PackedBytes::read(scheme, 1, bytes)?.unpacked();
+        let values = TemplateCiphertext::from_bytes(scheme, bytes)?.unpacked();
         Ok(TagBasis { values: Lines::of(&values) })
     }
 }

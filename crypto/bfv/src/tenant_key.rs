@@ -6,6 +6,7 @@
 use crate::basis::{expand, scaled, uniform};
 use crate::ciphertext::PairCiphertext;
 use crate::lines::{Lines, Secret};
+use crate::masked::to_bytes;
 use crate::sample::{ErrorSampler, TernarySampler};
 use crate::wipe::wipe;
 use crate::{Drbg, MasterKey, N, Scheme, Share, SubjectKey, T};
@@ -204,9 +205,7 @@ impl Zero {
 
     /// The canonical encoding: the seed, then `b0` packed.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; 6 * self.b0.len()];
-        trefoil_kernels::packed::pack(crate::Cpu::detected(), &self.b0, &mut bytes);
-        [&self.seed[..], &bytes].concat()
+        [&self.seed[..], &to_bytes(&self.b0)].concat()
     }
 
     /// Reads the canonical encoding and nothing else.
@@ -217,7 +216,7 @@ impl Zero {
         let length =
             crate::CiphertextError::Length { found: bytes.len(), expected: 32 + scheme.template_bytes() };
         let (seed, b0) = bytes.split_first_chunk().ok_or(length)?;
-        let b0 = crate::packed_bytes::PackedBytes::read(scheme, 1, b0)
+        let b0 = crate::TemplateCiphertext::from_bytes(scheme, b0)
             .map_err(|error| if bytes.len() == 32 + scheme.template_bytes() { error } else { length })?;
         Ok(Zero::new(scheme, *seed, b0.unpacked()))
     }

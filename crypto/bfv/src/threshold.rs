@@ -22,6 +22,7 @@ pub(crate) use bounds::{TERM_BITS, TERMS};
 pub use witness::Witness;
 
 use crate::decrypt::Phases;
+use crate::keys::secret_bytes;
 use crate::mask::add_flood;
 use crate::masked;
 use crate::sample::sums;
@@ -29,7 +30,6 @@ use crate::{
     Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey, TagMaster,
     TemplateCiphertext,
 };
-use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
 use trefoil_kernels::packed;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -42,9 +42,10 @@ pub struct Piece(u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Seat(u8);
 
-/// The secret from which a piece of every key is derived. Two key-holders have it. Wiped on drop.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct PieceMaster([u8; 32]);
+secret_bytes! {
+    /// The secret from which a piece of every key is derived. Two key-holders have it. Wiped on drop.
+    PieceMaster
+}
 
 /// The object of a partial decryption. The flooding of each is independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,23 +109,6 @@ impl Seat {
 }
 
 impl PieceMaster {
-    /// A fresh piece.
-    pub fn random(rng: &mut impl CryptoRng) -> PieceMaster {
-        let mut master = PieceMaster([0; 32]);
-        rng.fill_bytes(&mut master.0);
-        master
-    }
-
-    /// A piece that was stored.
-    pub fn from_bytes(bytes: [u8; 32]) -> PieceMaster {
-        PieceMaster(bytes)
-    }
-
-    /// The bytes to store.
-    pub fn expose_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
     /// The piece of a template's key. `subject` tells templates apart; all key-holders derive it alike, and it protects nothing.
     pub fn key(&self, subject: &SubjectKey) -> SubjectKey {
         SubjectKey::from_seed(self.derive(b"trefoil/bfv/piece/1", subject.seed()))
@@ -252,11 +236,7 @@ impl Opened {
     }
 }
 
-impl std::fmt::Debug for Partial {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Partial(..)")
-    }
-}
+trefoil_types::opaque_debug!(Partial);
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ use trefoil_split::OpeningKey;
 /// that a batch with other subjects reads: tenants are a snapshot, subjects a map that is read without a lock, attempts a ledger for
 /// each template, and scratch memory and counts belong to the thread.
 pub struct KeyHolder {
-    vault: Box<dyn Vault>,
+    vault: Arc<dyn Vault>,
     opening: OpeningKey,
     tenants: ArcSwap<HashMap<TenantId, Arc<Tenant>>>,
     threads: Threads,

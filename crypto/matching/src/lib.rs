@@ -10,6 +10,7 @@
 //! matcher, [`KeyHolder::enrol`] encrypts the first, [`unblind`] removes the second from the ciphertext.
 //!
 //! ```
+//! use std::sync::Arc;
 //! use trefoil_matching::{
 //!     AttemptPolicy, BatchId, DecisionPolicy, Embedding, Handle, KeyHolder, KeyStructure, Lane, Matcher, MemoryVault,
 //!     TemplateName, TenantId, Tier, split, system_entropy, unblind,
@@ -18,7 +19,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut rng = rand::rng();
 //! let (tenant, handle, now) = (TenantId::new([1; 16]), Handle::new([2; 32]), 1_800_000_000);
-//! let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, now)?;
+//! let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, now)?;
 //! let policy = DecisionPolicy { threshold: 16_000, attempts: AttemptPolicy::default() };
 //! let key = key_holder.create_tenant(tenant, KeyStructure::PerSubject, policy)?;
 //!
@@ -42,6 +43,7 @@ mod attempts;
 mod call;
 mod enrolment;
 mod epoch;
+mod holding;
 mod job;
 mod key_holder;
 mod key_structure;
@@ -62,13 +64,11 @@ mod vault;
 mod wire;
 
 pub use attempts::{AttemptRecord, MALFORMED_MAX};
-pub use call::{
-    Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, SeatState, StoreAge,
-    Subjects, unasked,
-};
+pub use call::{Enrolment, Renewal, Reply, Request, SeatDecision, SeatEnrolment, StoreAge, Subjects};
 pub use enrolment::{
     Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,
 };
+pub use holding::{KeyHolding, SeatState, unasked};
 pub use job::{JobError, MatchJob};
 pub use key_holder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status};
 pub use key_structure::KeyStructure;
@@ -89,4 +89,6 @@ pub use trefoil_kernels::packed::calibrate;
 pub use trefoil_split::{Context, SealedShare, SealingKey};
 pub use trefoil_types::AttemptPolicy;
 pub use trefoil_types::{BatchId, Handle, TemplateName, TenantId};
-pub use vault::{EpochRecord, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState};
+pub use vault::{
+    EpochRecord, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState, Write,
+};

@@ -208,8 +208,4 @@ impl fmt::Debug for ProbeJob {
     }
 }
 
-impl fmt::Debug for EncryptedProbes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EncryptedProbes(..)")
-    }
-}
+trefoil_types::opaque_debug!(EncryptedProbes);

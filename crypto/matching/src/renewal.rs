@@ -37,8 +37,4 @@ impl BlindedCiphertext {
     }
 }
 
-impl std::fmt::Debug for BlindedCiphertext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("BlindedCiphertext(..)")
-    }
-}
+trefoil_types::opaque_debug!(BlindedCiphertext);

@@ -230,8 +230,4 @@ impl fmt::Debug for Template {
     }
 }
 
-impl fmt::Debug for EncryptedTemplate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EncryptedTemplate(..)")
-    }
-}
+trefoil_types::opaque_debug!(EncryptedTemplate);

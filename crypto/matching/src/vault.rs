@@ -4,7 +4,6 @@ use crate::names::ByName;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, MALFORMED_MAX, TenantId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "a vault in memory is for tests and benchmarks")]
 use std::sync::{Mutex, MutexGuard};
 use zeroize::{Zeroize, Zeroizing};
@@ -101,61 +100,6 @@ pub struct VaultState {
     pub restored: u64,
 }
 
-/// A shared vault, so that its opener can keep using it beside the key-holder.
-impl<V: Vault + ?Sized> Vault for Arc<V> {
-    fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        (**self).tenants()
-    }
-
-    fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        (**self).subjects(tenant)
-    }
-
-    fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        (**self).put_tenant(record)
-    }
-
-    fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
-        (**self).erase_epoch(tenant, epoch)
-    }
-
-    fn opening_key(&self) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
-        (**self).opening_key()
-    }
-
-    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
-        (**self).put_opening_key(key)
-    }
-
-    fn opened_until(&self) -> Result<u64, VaultError> {
-        (**self).opened_until()
-    }
-
-    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
-        (**self).put_opened_until(time)
-    }
-
-    fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        (**self).put_subject(tenant, record)
-    }
-
-    fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
-        (**self).delete_subject(tenant, handle, generation)
-    }
-
-    fn put_attempts(
-        &self,
-        tenant: &TenantId,
-        records: &[(Handle, u32, AttemptRecord)],
-    ) -> Result<(), VaultError> {
-        (**self).put_attempts(tenant, records)
-    }
-
-    fn state(&self) -> VaultState {
-        (**self).state()
-    }
-}
-
 /// A tenant's record in the vault.
 #[derive(Clone)]
 pub struct TenantRecord {
@@ -236,6 +180,24 @@ pub struct VaultError(pub String);
 pub struct MemoryVault {
     #[expect(clippy::disallowed_types, reason = "see MemoryVault")]
     records: Mutex<Records>,
+    before: Option<Box<BeforeWrites>>,
+}
+
+type BeforeWrites = dyn Fn(Write<'_>) -> Result<(), VaultError> + Send + Sync;
+
+/// What a [`MemoryVault`] is about to write.
+#[derive(Clone, Copy)]
+pub enum Write<'a> {
+    /// [`Vault::put_tenant`].
+    Tenant(&'a TenantRecord),
+    /// [`Vault::put_subject`].
+    Subject,
+    /// [`Vault::put_attempts`].
+    Attempts,
+    /// [`Vault::erase_epoch`] and [`Vault::delete_subject`].
+    Erasure,
+    /// [`Vault::put_opening_key`] and [`Vault::put_opened_until`].
+    Opening,
 }
 
 #[derive(Default)]
@@ -248,11 +210,17 @@ struct Records {
 }
 
 impl MemoryVault {
+    /// A vault that calls `before` before each write, which may wait, or fail in place of the write.
+    pub fn with(before: impl Fn(Write<'_>) -> Result<(), VaultError> + Send + Sync + 'static) -> MemoryVault {
+        MemoryVault { before: Some(Box::new(before)), ..MemoryVault::default() }
+    }
+
     fn records(&self) -> Result<MutexGuard<'_, Records>, VaultError> {
         self.records.lock().map_err(|_| VaultError("a thread panicked while it held the records".into()))
     }
 
-    fn write(&self) -> Result<MutexGuard<'_, Records>, VaultError> {
+    fn write(&self, write: Write<'_>) -> Result<MutexGuard<'_, Records>, VaultError> {
+        self.before.as_ref().map_or(Ok(()), |before| before(write))?;
         let mut records = self.records()?;
         records.writes += 1;
         Ok(records)
@@ -276,12 +244,12 @@ impl Vault for MemoryVault {
     }
 
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        self.write()?.tenants.insert(record.tenant, record.clone());
+        self.write(Write::Tenant(record))?.tenants.insert(record.tenant, record.clone());
         Ok(())
     }
 
     fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
-        let mut records = self.write()?;
+        let mut records = self.write(Write::Erasure)?;
         if let Some(record) = records.tenants.get_mut(tenant) {
             record.epochs.retain(|kept| kept.epoch != epoch);
         }
@@ -296,7 +264,7 @@ impl Vault for MemoryVault {
     }
 
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
-        self.write()?.opening_key = Some(Zeroizing::new(key.to_vec()));
+        self.write(Write::Opening)?.opening_key = Some(Zeroizing::new(key.to_vec()));
         Ok(())
     }
 
@@ -305,13 +273,13 @@ impl Vault for MemoryVault {
     }
 
     fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
-        let mut records = self.write()?;
+        let mut records = self.write(Write::Opening)?;
         records.opened_until = records.opened_until.max(time);
         Ok(())
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        let mut records = self.write()?;
+        let mut records = self.write(Write::Subject)?;
         let subjects = records.subjects.entry(*tenant).or_default();
         if record.renewed_from.is_some() {
             let made_of = |of: &SubjectRecord| (of.handle, of.epoch, of.renewed_from);
@@ -322,7 +290,7 @@ impl Vault for MemoryVault {
     }
 
     fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
-        if let Some(subjects) = self.write()?.subjects.get_mut(tenant) {
+        if let Some(subjects) = self.write(Write::Erasure)?.subjects.get_mut(tenant) {
             subjects.remove(&(*handle, generation));
         }
         Ok(())
@@ -333,7 +301,7 @@ impl Vault for MemoryVault {
         tenant: &TenantId,
         updates: &[(Handle, u32, AttemptRecord)],
     ) -> Result<(), VaultError> {
-        if let Some(subjects) = self.write()?.subjects.get_mut(tenant) {
+        if let Some(subjects) = self.write(Write::Attempts)?.subjects.get_mut(tenant) {
             for (handle, generation, attempts) in updates {
                 let record = subjects.get_mut(&(*handle, *generation));
                 if let Some(record) = record.filter(|record| record.attempts.version < attempts.version) {

@@ -229,11 +229,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-impl fmt::Debug for SealedShare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SealedShare(..)")
-    }
-}
+trefoil_types::opaque_debug!(SealedShare);
 
 impl fmt::Debug for SealingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

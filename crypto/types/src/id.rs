@@ -1,21 +1,12 @@
 //! The common form of all names: a fixed number of bytes, written as lower-case hexadecimal digits.
 
-use core::fmt;
-
 /// Malformed text: it has another length, or a character that is not a hexadecimal digit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be {digits} hexadecimal digits")]
 pub struct NotAnId {
     /// Number of digits of the name.
     pub digits: usize,
 }
-
-impl fmt::Display for NotAnId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "must be {} hexadecimal digits", self.digits)
-    }
-}
-
-impl core::error::Error for NotAnId {}
 
 /// Makes a type of each name with its length in bytes.
 macro_rules! ids {

@@ -21,6 +21,18 @@ pub use policy::{
     SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold,
 };
 
+/// Implements [`core::fmt::Debug`] for a type whose content is secret or too long to be shown: `Name(..)`.
+#[macro_export]
+macro_rules! opaque_debug {
+    ($name:ident) => {
+        impl ::core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(concat!(stringify!($name), "(..)"))
+            }
+        }
+    };
+}
+
 ids! {
     /// A tenant. A batch has only one.
     TenantId, 16;

@@ -6,7 +6,6 @@ use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 /// Longest issuer and audience, in bytes: the length of a DNS name.
 pub const NAME_BYTES_MAX: usize = 255;
@@ -207,21 +206,14 @@ fn attestation_lifetime_default() -> u64 {
 const ONE_LINE: &str = "without line breaks and other control characters";
 
 /// A field of a policy that is out of its range.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
 pub struct OutOfRange {
     /// Where it is in the policy, as a JSON pointer.
     pub pointer: String,
     /// What was expected.
     pub detail: String,
 }
-
-impl fmt::Display for OutOfRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.detail)
-    }
-}
-
-impl core::error::Error for OutOfRange {}
 
 impl Policy {
     /// Checks the ranges that the types do not enforce.

@@ -1,7 +1,5 @@
 //! An issuer's assertions about a member, as they enter the leaf.
 
-use std::fmt;
-
 use p3_field::PrimeCharacteristicRing;
 use rand::{CryptoRng, RngExt};
 
@@ -133,11 +131,7 @@ impl Attributes {
     }
 }
 
-impl fmt::Debug for Attributes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Attributes(..)")
-    }
-}
+trefoil_types::opaque_debug!(Attributes);
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use crate::{
     hash::scope,
     session::{context, with_chain},
     statement::{Circuit, Statement, StatementError},
-    verify::proof_size_window,
+    verify::{ProofError, check_size, proof_size_window},
 };
 
 /// Everything around a proof. Layout, integers little-endian: magic (4), statement (191), u8 length and audience
@@ -51,17 +51,8 @@ pub enum EnvelopeError {
     #[error("audience of {0} bytes, at most 255 allowed")]
     AudienceLength(usize),
     /// The proof's length is not one that the circuit can produce.
-    #[error("proof of {got} bytes, {min} to {max} expected for {circuit}")]
-    ProofLength {
-        /// Length announced.
-        got: usize,
-        /// Shortest proof of the circuit.
-        min: usize,
-        /// Longest proof of the circuit.
-        max: usize,
-        /// The circuit's name.
-        circuit: &'static str,
-    },
+    #[error(transparent)]
+    Proof(#[from] ProofError),
     /// The chain's length is out of range.
     #[error(transparent)]
     Chain(#[from] ChainLength),
@@ -119,7 +110,7 @@ impl<'a> Frame<'a> {
             false => None,
         };
         let proof_length = u32::from_le_bytes(take_array(&mut rest, "proof length")?) as usize;
-        check_proof_length(&statement, proof_length)?;
+        check_size(statement.circuit, proof_length)?;
         let proof = take(&mut rest, proof_length, "proof")?;
         if !rest.is_empty() {
             return Err(EnvelopeError::Trailing(rest.len()));
@@ -133,7 +124,7 @@ impl<'a> Frame<'a> {
         if audience.len() > NAME_BYTES_MAX {
             return Err(EnvelopeError::AudienceLength(audience.len()));
         }
-        check_proof_length(statement, proof.len())?;
+        check_size(statement.circuit, proof.len())?;
         statement.check_epoch()?;
         let Statement { tenant, epoch, .. } = statement;
         let context = context(tenant, audience, key_commitment, *epoch, *policy_id);
@@ -145,15 +136,6 @@ impl<'a> Frame<'a> {
         }
         Ok(())
     }
-}
-
-fn check_proof_length(statement: &Statement, got: usize) -> Result<(), EnvelopeError> {
-    let window = proof_size_window(statement.circuit);
-    if window.contains(&got) {
-        return Ok(());
-    }
-    let (min, max) = (*window.start(), *window.end());
-    Err(EnvelopeError::ProofLength { got, min, max, circuit: statement.circuit.name() })
 }
 
 fn take<'a>(rest: &mut &'a [u8], length: usize, field: &'static str) -> Result<&'a [u8], EnvelopeError> {

@@ -1,7 +1,5 @@
 //! The device's credential secret.
 
-use std::fmt;
-
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use rand::{CryptoRng, RngExt};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -43,11 +41,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(..)")
-    }
-}
+trefoil_types::opaque_debug!(Secret);
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,6 @@
 //! The proof names a context, the context names a commitment to the session key, and each request carries a MAC
 //! under that key. A proof replayed by someone else is therefore useless to them.
 
-use std::fmt;
-
 use rand::{CryptoRng, RngExt};
 use sha3::{Digest as _, Sha3_256};
 use subtle::ConstantTimeEq;
@@ -45,11 +43,7 @@ impl SessionKey {
     }
 }
 
-impl fmt::Debug for SessionKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SessionKey(..)")
-    }
-}
+trefoil_types::opaque_debug!(SessionKey);
 
 /// Context of a session: SHA3-256("trefoil/context/1" | tenant | u32 length | audience | key commitment |
 /// u32 epoch | u32 policy id), integers little-endian.

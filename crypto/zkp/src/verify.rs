@@ -141,7 +141,7 @@ impl Flavor for Expected<'_> {
     }
 }
 
-fn check_size(circuit: Circuit, got: usize) -> Result<(), ProofError> {
+pub(crate) fn check_size(circuit: Circuit, got: usize) -> Result<(), ProofError> {
     let window = proof_size_window(circuit);
     if window.contains(&got) {
         return Ok(());

@@ -1,6 +1,5 @@
 //! The holder's private input, and the statement it supports.
 
-use std::fmt;
 use trefoil_types::TenantId;
 
 use crate::{
@@ -77,8 +76,4 @@ impl Witness {
     }
 }
 
-impl fmt::Debug for Witness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Witness(..)")
-    }
-}
+trefoil_types::opaque_debug!(Witness);

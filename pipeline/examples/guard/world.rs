@@ -1,8 +1,20 @@
-//! One proof, and the verdict on it.
+//! One tenant with 32 people, the key-holder of its keys, and a pipeline over both.
 
-use rand::SeedableRng as _;
+use std::sync::Arc;
+
 use rand::rngs::StdRng;
-use trefoil_pipeline::{TenantId, Verdict};
+use rand::{RngExt as _, SeedableRng as _};
+use trefoil_attest::ProbeMode;
+use trefoil_cache::{Cache as _, Engine, EngineConfig, Session as _};
+use trefoil_kernels::Tier;
+use trefoil_matching::{
+    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Local, MemoryVault,
+    Template, TemplateName, split, unblind,
+};
+use trefoil_pipeline::{
+    Backing, Clock, InSession, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Verdict,
+};
+use trefoil_types::{Handle, SessionId};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
@@ -10,16 +22,98 @@ use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Wit
 pub(crate) const SEED: u64 = 1;
 pub(crate) const TENANT: TenantId = TenantId::new([7; 16]);
 pub(crate) const ISSUER: &str = "trefoil.example";
-pub(crate) const AUDIENCE: &str = "payments.example";
 pub(crate) const NOW: u64 = 1_795_000_000;
 pub(crate) const LANES: usize = trefoil_matching::LANES;
+pub(crate) const AUDIENCE: &str = "payments.example";
 /// Generation of the root, policy and level of the proof.
-pub(crate) const ROOT: u32 = 1;
-pub(crate) const POLICY: u32 = 1;
-pub(crate) const LEVEL: u8 = 2;
+const ROOT: u32 = 1;
+const POLICY: u32 = 1;
+const LEVEL: u8 = 2;
+/// cos 0.6; scores are 175 x 175 times the cosine. Independent unit vectors in 128 dimensions stay within 0.45.
+const THRESHOLD: i32 = 18_000;
+
+/// Somebody who is enrolled and has a session.
+pub(crate) struct Person {
+    session: SessionId,
+    pub(crate) face: [f32; DIM],
+    template: Template,
+}
+
+impl Person {
+    /// A request in the session that shows this face.
+    pub(crate) fn request<R>(&self, audience: &Arc<str>, shown: &[f32; DIM], reply: R) -> LaneRequest<R> {
+        LaneRequest {
+            backing: Backing::Session(InSession { id: self.session, reveal: None, revived: None }),
+            template: self.template.clone(),
+            probe: Probe::Plain(Embedding::quantise(shown).expect("face")),
+            audience: Arc::clone(audience),
+            nonce: vec![3; 16],
+            request_digest: [4; 32],
+            reply,
+        }
+    }
+}
+
+/// The pipeline, and one person for each lane.
+pub(crate) fn pipeline(tier: Tier) -> (Pipeline<Engine<Verdict>>, Vec<Person>) {
+    let mut rng = StdRng::seed_from_u64(SEED);
+    // The key-holder has the keys, the threshold and the budget of attempts. It never sees a template in the clear.
+    let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
+    let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+    let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("a new tenant");
+
+    // Each person's proof was verified when the session was opened; its verdict is in the cache.
+    let cache = Arc::new(Engine::<Verdict>::new(EngineConfig { capacity: 32 * LANES }));
+    let (proven, mut verdicts) = (verdict(), cache.session());
+    let people = Lane::all().map(|lane| {
+        let (handle, session) = (Handle::new(rng.random()), SessionId::new(rng.random()));
+        let mut verdict = proven;
+        verdict.handle = handle;
+        assert!(verdicts.insert(session.to_bytes(), verdict, NOW + 600, NOW).is_stored());
+        // Enrolment: the key-holder encrypts the face blinded, and the blind is taken off the ciphertext.
+        let face = face(&mut rng);
+        let (blinded, blind) = split(&Embedding::quantise(&face).expect("face"), &mut rng);
+        let name = TemplateName { tenant: TENANT, handle, generation: 1 };
+        let encrypted = key_holder.enrol(name, lane, &blinded.into(), NOW).expect("new");
+        Person { session, face, template: unblind(encrypted, blind) }
+    });
+    let people = people.collect();
+    let policy = Policy {
+        id: POLICY,
+        version: 1,
+        threshold: THRESHOLD,
+        fmr_class: 3,
+        embedder: "facenet-128".into(),
+        proof_level: Some(LEVEL),
+        attestation_lifetime_s: 60,
+        probe: ProbeMode::Plain,
+    };
+    let registry = Registry::default();
+    registry.put(Tenant { id: TENANT, keys: vec![key], policy, roots: vec![(ROOT, [5; 32])] }, cache);
+    let key_holder = Arc::new(Local::new(Arc::new(key_holder), || NOW));
+    (Pipeline::new(ISSUER.into(), registry, key_holder, tier), people)
+}
+
+/// A random direction: two of them are far apart in 128 dimensions.
+pub(crate) fn face(rng: &mut StdRng) -> [f32; DIM] {
+    std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0)
+}
+
+/// Time that stands still.
+pub(crate) struct Still;
+
+impl Clock for Still {
+    fn unix_s(&self) -> u64 {
+        NOW
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        0
+    }
+}
 
 /// The verdict on the only holder's proof, usable for ten minutes.
-pub(crate) fn verdict() -> Verdict {
+fn verdict() -> Verdict {
     let mut rng = StdRng::seed_from_u64(SEED);
     let epoch = trefoil_zkp::epoch_at(NOW);
     let secret = Secret::random(&mut rng);

@@ -18,11 +18,13 @@ use crate::request::{BoundLane, Refusal, StageTimes};
 
 mod many;
 
-struct Noon;
+/// A clock that a test moves; waiting for it takes real time.
+#[derive(Default)]
+struct Hand(AtomicU64);
 
-impl Clock for Noon {
+impl Clock for Hand {
     fn monotonic_ns(&self) -> u64 {
-        0
+        self.0.load(Ordering::Relaxed)
     }
 
     fn unix_s(&self) -> u64 {
@@ -30,24 +32,44 @@ impl Clock for Noon {
     }
 }
 
-/// Takes what is released: the seal's number and its replies, or the reply that was refused.
-struct Outbox(Sender<Let>);
+/// Keeps what is released, with its turn, and what is refused.
+struct Kept(Sender<Released>);
 
+type Released = Result<Sealed<u64>, (u64, Refusal)>;
+
+impl Release<u64> for Kept {
+    fn sealed(&self, sealed: Sealed<u64>) {
+        self.0.send(Ok(sealed)).unwrap_or_default();
+    }
+
+    fn refused(&self, reply: u64, why: Refusal) {
+        self.0.send(Err((reply, why))).unwrap_or_default();
+    }
+}
+
+/// A seal's number and its replies, or the reply that was refused.
 #[derive(Debug, PartialEq)]
 enum Let {
     Sealed(u64, Vec<u64>),
     Refused(u64),
 }
 
-impl Release<u64> for Outbox {
-    fn sealed(&self, sealed: Sealed<u64>) {
-        let replies = sealed.lanes().map(|lane| lane.reply).collect();
-        self.0.send(Let::Sealed(sealed.under.seal.header.seal_number, replies)).expect("the test waits");
-    }
+/// What was released so far.
+fn released(out: &Receiver<Released>) -> Vec<Let> {
+    let told = |released: Released| match released {
+        Ok(sealed) => Let::Sealed(sealed.under.seal.header.seal_number, replies(&sealed)),
+        Err((reply, _)) => Let::Refused(reply),
+    };
+    out.try_iter().map(told).collect()
+}
 
-    fn refused(&self, reply: u64, _: Refusal) {
-        self.0.send(Let::Refused(reply)).expect("the test waits");
-    }
+fn replies(sealed: &Sealed<u64>) -> Vec<u64> {
+    sealed.lanes().map(|lane| lane.reply).collect()
+}
+
+/// The next seal; nothing is refused before it.
+fn next_seal(out: &Receiver<Released>) -> Sealed<u64> {
+    out.recv().expect("it seals").map_err(|refused| refused.0).expect("a seal")
 }
 
 fn keys(seed: u64) -> SigningKeys {
@@ -76,16 +98,32 @@ impl Sign for Checked {
 }
 
 fn end_of(keys: &SigningKeys) -> End {
-    End { origin: Origin::new("https://auth.example"), key_set_id: keys.id(), head: ChainHead::GENESIS }
+    End { origin: issuer(), key_set_id: keys.id(), head: ChainHead::GENESIS }
 }
 
 /// Signers over one chain, for a test that calls them itself.
 fn signers(copies: Copies, end: End, release: Arc<dyn Release<u64>>) -> (Signers<u64>, Sealer<u64>) {
     let sequence = Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, sealers: 1 };
-    let (outlet, sealer) =
-        Sealer::start_with(copies, end, sequence, Arc::new(Noon), release, |_| {}).expect("no thread");
+    let (outlet, sealer) = Sealer::start_with(copies, end, sequence, Arc::<Hand>::default(), release, |_| {})
+        .expect("no thread");
     let Way::Here { signers, .. } = outlet.0 else { panic!("workers seal") };
     (signers, sealer)
+}
+
+/// Sealing threads with these keys.
+fn start(
+    seed: u64,
+    origin: Origin,
+    (cadence, sealers): (Cadence, usize),
+    release: Arc<dyn Release<u64>>,
+) -> (Outlet<u64>, Sealer<u64>) {
+    let sequence = Sequence { cadence, floor: Floor::NONE, sealers };
+    let (head, clock) = (ChainHead::GENESIS, Arc::<Hand>::default());
+    Sealer::start(keys(seed), origin, head, sequence, clock, release, |_| {}).expect("threads")
+}
+
+fn issuer() -> Origin {
+    Origin::new("https://auth.example")
 }
 
 /// Claim V7: Seals are released in the order of the chain. If one is refused, the chain continues from the last released one.
@@ -96,7 +134,7 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     let checker = Arc::new(arc_swap::ArcSwap::from_pointee(keys.checker()));
     let (copied, checked) = (keys.duplicate().expect("sound keys"), Arc::clone(&checker));
     let copies: Copies = Arc::new(move || Ok(Box::new(Checked(copied.duplicate()?, Arc::clone(&checked)))));
-    let (signers, sealer) = signers(copies, end_of(&keys), Arc::new(Outbox(send)));
+    let (signers, sealer) = signers(copies, end_of(&keys), Arc::new(Kept(send)));
     // Four threads' worth, of which each makes one seal at a time.
     let mut four: Vec<_> = (0..4).map(|_| signers.signer().expect("sound keys")).collect();
     drop(signers);
@@ -110,7 +148,7 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     let (second, third, fourth) = (begin(&four[1], &[1]), begin(&four[2], &[2, 3]), begin(&four[3], &[4]));
     four[3].finish(fourth).expect("it seals");
     four[2].finish(third).expect("it seals");
-    assert_eq!(out.try_iter().collect::<Vec<_>>(), [Let::Sealed(0, vec![0])], "they wait for the second");
+    assert_eq!(released(&out), [Let::Sealed(0, vec![0])], "they wait for the second");
     let sound = checker.swap(Arc::new(others));
     four[1].finish(second).expect("it seals");
     checker.store(sound);
@@ -127,7 +165,7 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
         Let::Sealed(1, vec![5]),
         Let::Sealed(2, vec![6]),
     ];
-    assert_eq!(out.try_iter().collect::<Vec<_>>(), wanted);
+    assert_eq!(released(&out), wanted);
     assert_eq!(sealer.join().map(|head| head.next_number()), Some(3));
 }
 
@@ -158,23 +196,14 @@ fn wait_for(what: impl Fn() -> bool) {
 #[test]
 fn a_worker_seals_its_own_batch_before_it_goes_on() {
     let (send, out) = unbounded();
-    let (mut outlet, sealer) = Sealer::start(
-        keys(8),
-        Origin::new("https://auth.example"),
-        ChainHead::GENESIS,
-        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, sealers: 1 },
-        Arc::new(Noon),
-        Arc::new(Outbox(send)),
-        |_| {},
-    )
-    .expect("threads");
+    let (mut outlet, sealer) = start(8, issuer(), (Cadence::PerBatch, 1), Arc::new(Kept(send)));
     let mut other = outlet.clone();
     let nothing = Bound { lanes: Vec::new(), refused: Vec::new(), times: StageTimes::default() };
     assert!(!outlet.seal(nothing), "a batch without a lane needs no seal");
     for reply in 0..3 {
         let outlet = if reply == 1 { &mut other } else { &mut outlet };
         assert!(outlet.seal(batch(reply)));
-        assert_eq!(out.try_recv(), Ok(Let::Sealed(reply, vec![reply])));
+        assert_eq!(released(&out), [Let::Sealed(reply, vec![reply])]);
     }
     drop((outlet, other));
     assert_eq!(sealer.join().map(|head| head.next_number()), Some(3));
@@ -196,16 +225,7 @@ impl Release<u64> for Broken {
 #[test]
 fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
     for (cadence, sealers) in [(Cadence::Group, 1), (Cadence::Group, 4), (Cadence::PerBatch, 1)] {
-        let (outlet, sealer) = Sealer::start(
-            keys(4),
-            Origin::new("https://auth.example"),
-            ChainHead::GENESIS,
-            Sequence { cadence, floor: Floor::NONE, sealers },
-            Arc::new(Noon),
-            Arc::new(Broken),
-            |_| {},
-        )
-        .expect("threads");
+        let (outlet, sealer) = start(4, issuer(), (cadence, sealers), Arc::new(Broken));
         let mut other = outlet.clone();
         let mut first = outlet;
         let caught = catch_unwind(AssertUnwindSafe(|| first.seal(batch(0))));
@@ -218,56 +238,20 @@ fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
     }
 }
 
-/// Hands on what each seal says of the vaults.
-struct Shown(Sender<Vec<Option<VaultState>>>);
-
-impl Release<u64> for Shown {
-    fn sealed(&self, sealed: Sealed<u64>) {
-        self.0.send(sealed.under.seal.header.vaults.clone()).expect("the test waits");
-    }
-
-    fn refused(&self, _: u64, _: Refusal) {
-        panic!("the keys sign");
-    }
-}
-
 #[test]
 fn every_seal_says_what_was_seen_of_the_vaults_last() {
-    let (send, shown) = bounded(0);
-    let origin = Origin::new("https://auth.example");
+    let (send, out) = unbounded();
+    let origin = issuer();
     let seen = Arc::clone(&origin.vaults);
-    let (mut outlet, sealer) = Sealer::start(
-        keys(6),
-        origin,
-        ChainHead::GENESIS,
-        Sequence { cadence: Cadence::Group, floor: Floor::NONE, sealers: 1 },
-        Arc::new(Noon),
-        Arc::new(Shown(send)),
-        |_| {},
-    )
-    .expect("threads");
+    let (mut outlet, sealer) = start(6, origin, (Cadence::Group, 1), Arc::new(Kept(send)));
     let state = |generation| Some(VaultState { generation, restored: 0 });
     for states in [vec![], vec![None], vec![state(7)], vec![state(8), None, state(3)]] {
         seen.set(states.clone());
         assert!(outlet.seal(batch(0)));
-        assert_eq!(shown.recv(), Ok(states));
+        assert_eq!(next_seal(&out).under.seal.header.vaults, states);
     }
     drop(outlet);
     assert_eq!(sealer.join().map(|head| head.next_number()), Some(4));
-}
-
-/// A clock that a test moves; waiting for it takes real time.
-#[derive(Default)]
-struct Hand(AtomicU64);
-
-impl Clock for Hand {
-    fn monotonic_ns(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn unix_s(&self) -> u64 {
-        1_795_000_000
-    }
 }
 
 /// Longer than any test: what ends a wait is what the test does.
@@ -379,19 +363,6 @@ impl SharedLog for Theirs {
     }
 }
 
-/// Keeps what is released, with its turn.
-struct Kept(Sender<Result<Sealed<u64>, (u64, Refusal)>>);
-
-impl Release<u64> for Kept {
-    fn sealed(&self, sealed: Sealed<u64>) {
-        self.0.send(Ok(sealed)).unwrap_or_default();
-    }
-
-    fn refused(&self, reply: u64, why: Refusal) {
-        self.0.send(Err((reply, why))).unwrap_or_default();
-    }
-}
-
 #[test]
 fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_its_seal_is_dropped() {
     let (say, end) = unbounded();
@@ -399,17 +370,8 @@ fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_
     let (send, out) = unbounded();
     let asks = Arc::<AtomicU64>::default();
     let shared: Arc<dyn SharedLog> = Arc::new(Theirs { end, asks: Arc::clone(&asks), over });
-    let origin = Origin { shared: Some(shared), ..Origin::new("https://auth.example") };
-    let (mut outlet, sealer) = Sealer::start(
-        keys(9),
-        origin,
-        ChainHead::GENESIS,
-        Sequence { cadence: Cadence::Group, floor: Floor::NONE, sealers: 1 },
-        Arc::new(Noon),
-        Arc::new(Kept(send)),
-        |_| {},
-    )
-    .expect("threads");
+    let origin = Origin { shared: Some(shared), ..issuer() };
+    let (mut outlet, sealer) = start(9, origin, (Cadence::Group, 1), Arc::new(Kept(send)));
     let mut theirs = ChainHead::GENESIS;
     for (reply, others) in [(0, 3), (1, 0), (2, 5)] {
         // Others add seals before ours.
@@ -419,7 +381,7 @@ fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_
         }
         say.send(Some(theirs.clone())).expect("it asks");
         assert!(outlet.seal(batch(reply)));
-        let sealed = out.recv().expect("it seals").map_err(|refused| refused.0).expect("a seal");
+        let sealed = next_seal(&out);
         let header = &sealed.under.seal.header;
         assert_eq!((header.seal_number, header.previous), (theirs.next_number(), theirs.previous));
         assert_eq!((header.log_root, &sealed.log), (theirs.log.root(), &theirs.log));
@@ -433,7 +395,7 @@ fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_
     wait_for(|| asks.load(Ordering::Relaxed) == 4);
     assert!(outlet.seal(batch(6)) && outlet.seal(batch(7)));
     say.send(Some(theirs.clone())).expect("it asks");
-    let sealed = out.recv().expect("it seals").map_err(|refused| refused.0).expect("a seal");
+    let sealed = next_seal(&out);
     assert_eq!(sealed.under.seal.header.tree_size, 3);
     theirs.follow(&sealed.under.seal.header);
     drop(sealed);
@@ -445,7 +407,7 @@ fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_
     assert!(matches!(refused, Err((3, Refusal::Unsealed))));
     say.send(Some(theirs.clone())).expect("it asks");
     assert!(outlet.seal(batch(4)));
-    let sealed = out.recv().expect("it seals").map_err(|refused| refused.0).expect("a seal");
+    let sealed = next_seal(&out);
     assert_eq!(sealed.under.seal.header.seal_number, theirs.next_number());
     drop((outlet, sealed));
     assert!(sealer.join().is_some());
@@ -471,7 +433,7 @@ impl Clock for Says {
 #[test]
 fn no_seal_is_dated_before_an_earlier_one() {
     let restored = Some(Restoration { time: 90, first: 0 });
-    let origin = Origin { restored, ..Origin::new("https://auth.example") };
+    let origin = Origin { restored, ..issuer() };
     let (key_set_id, (_withdraw, withdrawn)) = (keys(1).id(), unbounded());
     let mut chain = Chain { origin, key_set_id, head: ChainHead::GENESIS, place: 0, withdrawn };
     let tree = trefoil_sign::seal_tree(&[[0; 32]]).expect("a leaf");

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, after, bounded, unbounded};
-use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, Seal, TrustRoot};
+use trefoil_attest::{ExpectedNonce, Policy, Seal};
 use trefoil_cache::Cache;
-use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding, Local, Reply, Request};
+use trefoil_matching::KeyHolding;
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{
     Cadence, ChainHead, Clock, Config, Delay, Floor, LaneRequest, Open, Refusal, Release, Sealed, SealedTree,
@@ -46,7 +46,6 @@ impl Release<u64> for Outbox {
 struct Running {
     service: Service<u64>,
     out: Receiver<Let>,
-    trust_root: TrustRoot,
 }
 
 fn config(cadence: Cadence, sealers: Option<usize>, intake: usize) -> Config {
@@ -68,39 +67,23 @@ fn start<C: Cache<Verdict>>(
     key_holder: Arc<dyn KeyHolding>,
     cadence: Cadence,
     intake: usize,
-) -> Running
-where
-    C::Session: 'static,
-{
+) -> Running {
     let (send, out) = unbounded();
-    start_into(world, key_holder, cadence, intake, (send, out))
+    let service =
+        start_with(world, key_holder, config(cadence, None, intake), clock(), Arc::new(Outbox(send)));
+    Running { service, out }
 }
 
-/// What is let go of goes into this channel, and waits there.
-fn start_into<C: Cache<Verdict>>(
+fn start_with<C: Cache<Verdict>>(
     world: &World<C>,
     key_holder: Arc<dyn KeyHolding>,
-    cadence: Cadence,
-    intake: usize,
-    (send, out): (Sender<Let>, Receiver<Let>),
-) -> Running
-where
-    C::Session: 'static,
-{
-    let (keys, trust_root) = signing_keys();
-    let config = config(cadence, None, intake);
+    config: Config,
+    clock: Arc<dyn Clock>,
+    release: Arc<dyn Release<u64>>,
+) -> Service<u64> {
     let pipeline = world.pipeline_with(key_holder);
-    let service = Service::start(
-        pipeline,
-        keys,
-        ChainHead::GENESIS,
-        config,
-        clock(),
-        Arc::new(Open),
-        Arc::new(Outbox(send)),
-    )
-    .expect("service");
-    Running { service, out, trust_root }
+    Service::start(pipeline, signing_keys().0, ChainHead::GENESIS, config, clock, Arc::new(Open), release)
+        .expect("service")
 }
 
 fn submit(running: &Running, request: impl Fn() -> LaneRequest<u64>) {
@@ -135,22 +118,22 @@ fn finish_after_panics(running: Running) -> Finished {
     (sealed, refused, panicked)
 }
 
+/// How many lanes were sealed.
+fn lanes(item: Let) -> usize {
+    match item {
+        Let::Go(sealed) => sealed.lanes().count(),
+        Let::Refused(..) | Let::Panicked(_) => 0,
+    }
+}
+
 fn replies(sealed: &[Sealed<u64>]) -> Vec<u64> {
     sealed.iter().flat_map(Sealed::lanes).map(|lane| lane.reply).collect()
 }
 
-fn real<C: Cache<Verdict>>(world: &World<C>) -> Arc<dyn KeyHolding> {
-    Arc::new(Local::new(Arc::clone(&world.key_holder), || NOW))
-}
-
-pub(crate) fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
-    let running = start(&world, real(&world), Cadence::Group, 64);
-    let trust_root = running.trust_root.clone();
+pub(crate) fn every_request_is_answered_once_and_verifies<C: Cache<Verdict>>(cache: C) {
+    let world = World::proven(cache);
+    let running = start(&world, world.local(), Cadence::Group, 64);
+    let trust_root = signing_keys().1;
     for i in 0..500 {
         submit(&running, || world.request(i % PEOPLE, i % PEOPLE, i as u64));
     }
@@ -163,42 +146,22 @@ where
         let (first, last) = ((0..).zip(seal.lanes()).next(), (0..).zip(seal.lanes()).last());
         let SealedTree { seal, tree, .. } = &*seal.under;
         for (leaf_index, lane) in [first, last].into_iter().flatten() {
-            let attestation = Attestation {
-                statement: &lane.statement,
-                leaf_index,
-                tree_size: seal.header.tree_size,
-                path: tree.path(leaf_index).expect("a leaf"),
-                evidence: Evidence::Full(seal.clone()),
-            };
+            let path = tree.path(leaf_index).expect("a leaf");
             let nonce = ExpectedNonce::Exactly(vec![(lane.reply % PEOPLE as u64) as u8; 16]);
             let policy = Policy::new(trust_root.clone(), AUDIENCE, nonce).tenant(TENANT);
-            let bytes = attestation.encode();
+            let bytes = seal.attestation(&lane.statement, leaf_index, &path);
             trefoil_attest::verify(&bytes, &policy, NOW + 1).expect("attestation verifies");
         }
     }
 }
 
-/// A key-holder that waits for permission before each answer.
-struct Gate {
-    inner: Arc<KeyHolder>,
-    permits: Receiver<()>,
-}
-
-impl KeyHolding for Gate {
-    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
-        let _opened_for_good = self.permits.recv();
-        self.inner.answer(request, NOW)
-    }
-}
-
-pub(crate) fn full_intake_refuses_at_the_door<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
-    let (open, permits) = bounded(0);
-    let gate = Arc::new(Gate { inner: Arc::clone(&world.key_holder), permits });
+pub(crate) fn full_intake_refuses_at_the_door<C: Cache<Verdict>>(cache: C) {
+    let world = World::proven(cache);
+    let (open, permits) = bounded::<()>(0);
+    let gate = world.behind(move |_| {
+        let _opened_for_good = permits.recv();
+        None
+    });
     let running = start(&world, gate, Cadence::Group, 4);
     let intake = running.service.intake();
     let mut taken = 0u64;
@@ -216,30 +179,18 @@ where
     assert_eq!(replies(&sealed).len() as u64, taken, "overload loses nothing that was taken");
 }
 
-/// A key-holder that tells of each of its decisions.
-struct Telling {
-    inner: Arc<KeyHolder>,
-    decided: Sender<()>,
-}
-
-impl KeyHolding for Telling {
-    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
-        self.decided.send(()).expect("the test listens");
-        self.inner.answer(request, NOW)
-    }
-}
-
-pub(crate) fn no_more_is_computed_than_may_wait_for_a_seal<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
+pub(crate) fn no_more_is_computed_than_may_wait_for_a_seal<C: Cache<Verdict>>(cache: C) {
+    let world = World::proven(cache);
     let (decided, decisions) = unbounded();
-    let key_holder = Arc::new(Telling { inner: Arc::clone(&world.key_holder), decided });
+    let key_holder = world.behind(move |_| {
+        decided.send(()).expect("the test listens");
+        None
+    });
     // The first seal waits to be released until somebody reads.
-    let running = start_into(&world, key_holder, Cadence::Group, 16, bounded(0));
-    let intake = running.service.intake();
+    let (send, out) = bounded(0);
+    let config = config(Cadence::Group, None, 16);
+    let service = start_with(&world, key_holder, config, clock(), Arc::new(Outbox(send)));
+    let intake = service.intake();
     let mut taken = 0;
     // One lane: each request is a batch.
     let mut offer = || match intake.submit(TENANT, world.request(0, 0, taken)) {
@@ -262,40 +213,19 @@ where
     assert_eq!(decisions.len(), UNSEALED_MAX);
     assert!(room < 100, "overload shows at the door");
     drop(intake);
-    let out = running.out.clone();
-    let released = std::thread::spawn(move || {
-        let lanes = |item| match item {
-            Let::Go(sealed) => replies(&[sealed]).len(),
-            Let::Refused(..) | Let::Panicked(_) => 0,
-        };
-        out.into_iter().map(lanes).sum::<usize>()
-    });
-    running.service.drain().expect("no thread panicked");
+    let released = std::thread::spawn(move || out.into_iter().map(lanes).sum::<usize>());
+    service.drain().expect("no thread panicked");
     assert_eq!(released.join().expect("counted") as u64, taken, "what was taken is answered");
 }
 
-/// Panics on its first job.
-struct Fragile {
-    inner: Arc<KeyHolder>,
-    first: Receiver<()>,
-}
-
-impl KeyHolding for Fragile {
-    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
-        assert!(self.first.try_recv().is_err(), "this test's first job panics");
-        self.inner.answer(request, NOW)
-    }
-}
-
-pub(crate) fn panic_in_a_batch_leaves_the_service_running<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
+pub(crate) fn panic_in_a_batch_leaves_the_service_running<C: Cache<Verdict>>(cache: C) {
+    let world = World::proven(cache);
     let (send, first) = bounded(1);
     send.send(()).expect("room for one");
-    let fragile = Arc::new(Fragile { inner: Arc::clone(&world.key_holder), first });
+    let fragile = world.behind(move |_| {
+        assert!(first.try_recv().is_err(), "this test's first job panics");
+        None
+    });
     let running = start(&world, fragile, Cadence::Group, 1024);
     for i in 0..50 {
         submit(&running, || world.request(0, 0, i));
@@ -326,26 +256,16 @@ impl Clock for Sabotage {
     }
 }
 
-pub(crate) fn a_panicking_thread_is_named_and_neither_requests_nor_the_drain_hang<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
+pub(crate) fn a_panicking_thread_is_named_and_neither_requests_nor_the_drain_hang<C: Cache<Verdict>>(
+    cache: C,
+) {
+    let world = World::proven(cache);
     for (victim, sealers) in [("dispatcher", 1), ("worker", 1), ("sealer", 1), ("sealer", 3)] {
         let (send, out) = unbounded();
         let config = config(Cadence::Group, Some(sealers), 1024);
         let clock = Arc::new(Sabotage { inner: clock(), victim, armed: AtomicBool::new(false) });
-        let service = Service::start(
-            world.pipeline_with(real(&world)),
-            signing_keys().0,
-            ChainHead::GENESIS,
-            config,
-            Arc::clone(&clock) as Arc<dyn Clock>,
-            Arc::new(Open),
-            Arc::new(Outbox(send)),
-        )
-        .expect("service");
+        let (by, release) = (Arc::clone(&clock), Arc::new(Outbox(send)));
+        let service = start_with(&world, world.local(), config, by, release);
         let intake = service.intake();
         clock.armed.store(true, Ordering::SeqCst);
         // Each is alone in its batch, because all are in one lane. What is not taken is told to its sender.
@@ -393,24 +313,12 @@ impl Clock for Stopped {
 }
 
 /// The dispatcher looks at its intake every 250 us then, and reads the clock twice each time. Each request would wake it otherwise.
-pub(crate) fn requests_do_not_wake_the_dispatcher_while_others_wait_for_company<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
+pub(crate) fn requests_do_not_wake_the_dispatcher_while_others_wait_for_company<C: Cache<Verdict>>(cache: C) {
+    let world = World::proven(cache);
     let (send, out) = unbounded();
     let clock = Arc::new(Stopped { inner: clock(), goes: AtomicBool::new(false), read: AtomicUsize::new(0) });
-    let service = Service::start(
-        world.pipeline_with(real(&world)),
-        signing_keys().0,
-        ChainHead::GENESIS,
-        config(Cadence::Group, Some(1), 1024),
-        Arc::clone(&clock) as Arc<dyn Clock>,
-        Arc::new(Open),
-        Arc::new(Outbox(send)),
-    )
-    .expect("service");
+    let (config, by) = (config(Cadence::Group, Some(1), 1024), Arc::clone(&clock));
+    let service = start_with(&world, world.local(), config, by, Arc::new(Outbox(send)));
     let intake = service.intake();
     let began = Instant::now();
     for i in 0..200 {
@@ -423,10 +331,6 @@ where
     clock.goes.store(true, Ordering::SeqCst);
     drop(intake);
     service.drain().expect("no thread panicked");
-    let lanes = |item| match item {
-        Let::Go(sealed) => sealed.lanes().count(),
-        Let::Refused(..) | Let::Panicked(_) => 0,
-    };
     assert_eq!(out.into_iter().map(lanes).sum::<usize>(), 200);
 }
 
@@ -450,22 +354,11 @@ impl Release<u64> for Broken {
 /// Claim V9.
 pub(crate) fn a_worker_that_panics_with_a_seal_is_named_and_the_drain_does_not_hang<C: Cache<Verdict>>(
     cache: C,
-) where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
+) {
+    let world = World::proven(cache);
     let (send, out) = unbounded();
-    let service = Service::start(
-        world.pipeline_with(real(&world)),
-        signing_keys().0,
-        ChainHead::GENESIS,
-        config(Cadence::PerBatch, None, 1024),
-        clock(),
-        Arc::new(Open),
-        Arc::new(Broken(Outbox(send))),
-    )
-    .expect("service");
+    let config = config(Cadence::PerBatch, None, 1024);
+    let service = start_with(&world, world.local(), config, clock(), Arc::new(Broken(Outbox(send))));
     let intake = service.intake();
     // More than may be unsealed: nothing waits for room that no seal will make.
     let mut taken = 0;
@@ -483,13 +376,9 @@ pub(crate) fn a_worker_that_panics_with_a_seal_is_named_and_the_drain_does_not_h
 }
 
 /// Claim S13: Every seal is a signed head of the log of all seals before it.
-pub(crate) fn seals_form_a_chain<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
-    let running = start(&world, real(&world), Cadence::PerBatch, 1024);
+pub(crate) fn seals_form_a_chain<C: Cache<Verdict>>(cache: C) {
+    let world = World::proven(cache);
+    let running = start(&world, world.local(), Cadence::PerBatch, 1024);
     for i in 0..6 {
         submit(&running, || world.request(0, 0, i));
     }

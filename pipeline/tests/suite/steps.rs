@@ -12,9 +12,9 @@ use trefoil_attest::{Decision, ProbeMode, Proof, Reveal, Statement};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::quorum::{Pieces, QuorumHolder, SeatJob};
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Decisions, Embedding, KeyHolder, KeyHolderError, KeyHolding, KeyStructure,
-    LaneSet, Local, MatchJob, Matcher, MemoryVault, PublicKey, Reply, Request, SealedFor, Share, SharedProbe,
-    Tier, blind, unblind,
+    AttemptPolicy, DecisionPolicy, Decisions, Embedding, KeyHolder, KeyHolderError, KeyStructure, LaneSet,
+    MatchJob, Matcher, MemoryVault, PublicKey, Reply, Request, SealedFor, Share, SharedProbe, Tier, blind,
+    unblind,
 };
 use trefoil_pipeline::{
     Backing, Batch, Bound, Clock as _, Door, LaneRequest, Open, Pipeline, Probe, Refusal, RevealRefused,
@@ -23,8 +23,8 @@ use trefoil_pipeline::{
 
 use super::counted::{Count, CountedCache, CountedTenants, taken};
 use super::world::{
-    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, THRESHOLD, TestClock, World, clock, in_session,
-    named, verdict_of,
+    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, THRESHOLD, TestClock, World, answering, clock,
+    in_session, named, verdict_of,
 };
 
 fn run<C: Cache<Verdict>>(
@@ -44,8 +44,7 @@ fn refusals(outcome: &Bound<usize>) -> Vec<(usize, Refusal)> {
 
 /// Claim V44: The cache engine and the baseline give the same outcomes.
 pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let clock = clock();
     // Even lanes show their own face, odd lanes their neighbour's.
     let shown = |i: usize| if i.is_multiple_of(2) { i } else { (i + 1) % PEOPLE };
@@ -93,8 +92,7 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
 
 /// A subject keeps its lane, so that a statement or a leaf that showed it would join the accounts of one person.
 pub(crate) fn places_are_drawn_anew_for_each_batch<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let (pipeline, clock) = (world.pipeline(), clock());
     let (mut places_of_one, mut leaves_of_one) = (HashSet::new(), HashSet::new());
     for _ in 0..20 {
@@ -136,8 +134,7 @@ pub(crate) fn missing_and_expired_sessions_are_refused<C: Cache<Verdict>>(cache:
 }
 
 pub(crate) fn withdrawn_root_is_refused_at_the_next_batch<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let (pipeline, clock) = (world.pipeline(), clock());
     world.put_tenant(vec![(2, [9; 32]), (1, PEOPLE_ONCE.1)], 2);
     assert_eq!(run(&pipeline, &clock, vec![world.request(0, 0, 0)]).lanes.len(), 1, "grace window");
@@ -147,8 +144,7 @@ pub(crate) fn withdrawn_root_is_refused_at_the_next_batch<C: Cache<Verdict>>(cac
 }
 
 pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let (pipeline, clock) = (world.pipeline(), clock());
     let scope = Refusal::Session(Stale::Scope);
     let mut other_subject = world.request(0, 0, 0);
@@ -169,11 +165,10 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
 }
 
 pub(crate) fn a_batch_reads_one_snapshot_and_looks_each_verdict_up_once<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(CountedCache::new(cache));
-    world.prove_all();
+    let world = World::proven(CountedCache::new(cache));
     let (look_ups, snapshots) = (Arc::clone(&world.cache.look_ups), Count::default());
     let tenants = CountedTenants { inner: world.registry.clone(), snapshots: Arc::clone(&snapshots) };
-    let pipeline = world.pipeline_of(tenants, Arc::new(Local::new(Arc::clone(&world.key_holder), || NOW)));
+    let pipeline = world.pipeline_of(tenants, world.local());
     let clock = clock();
     for lanes in [1, 5, PEOPLE] {
         let requests: Vec<_> = (0..lanes).map(|i| world.request(i, i, i)).collect();
@@ -211,8 +206,7 @@ impl Door<usize> for Guarded {
 
 /// In the order in which a stranger would learn least: the MAC, the conditions of the verdict, and last what is used once.
 pub(crate) fn what_is_not_its_holders_is_refused_and_spends_nothing<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let (note, spent) = unbounded();
     let door = Guarded { holders: vec![1, 2, 3], refuses: Some(3), spent: note };
     let mut elsewhere = world.request(2, 2, 2);
@@ -258,8 +252,7 @@ impl Door<usize> for Shared {
 
 /// One call for a batch, about the lanes that passed all local checks. Those that it refuses are not decided, and the others are.
 pub(crate) fn what_another_node_has_taken_is_refused_and_the_others_are_decided<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let ((note, _spent), (tell, asked)) = (unbounded(), unbounded());
     let own = Guarded { holders: vec![0, 2, 3, 4, 5, 6], refuses: Some(5), spent: note };
     let door = Shared { own, asked: tell };
@@ -276,14 +269,17 @@ pub(crate) fn what_another_node_has_taken_is_refused_and_the_others_are_decided<
     assert!(outcome.lanes.iter().all(|lane| lane.decision == Some(Decision::Match)), "each its own");
 
     world.put_tenant_with(vec![world.key.clone()], vec![(1, PEOPLE_ONCE.1)], None);
-    let vouched = |i: usize| LaneRequest {
-        backing: Backing::Application(Account::new([i as u8; 32])),
-        ..world.request(i, i, i)
-    };
+    let vouched = |i| vouched(&world, i);
     let outcome = ran([2, 3, 5, 6].map(vouched).into());
     assert_eq!(asked.try_iter().collect::<Vec<_>>(), [[2, 3, 6]]);
     assert_eq!(refusals(&outcome), [(5, used), (2, used), (6, away)]);
     assert_eq!(outcome.lanes.iter().map(|lane| lane.reply).collect::<Vec<_>>(), [3]);
+}
+
+/// A request that the application vouches for.
+fn vouched<C: Cache<Verdict>>(world: &World<C>, i: usize) -> LaneRequest<usize> {
+    let backing = Backing::Application(Account::new([i as u8; 32]));
+    LaneRequest { backing, ..world.request(i, i, i) }
 }
 
 /// A tenant that asks for no proof: no verdict is looked up, the nonce is spent, and the statement says that there is no proof. Neither kind
@@ -291,12 +287,8 @@ pub(crate) fn what_another_node_has_taken_is_refused_and_the_others_are_decided<
 pub(crate) fn a_tenant_without_proofs_has_no_look_ups_and_says_so_in_each_statement<C: Cache<Verdict>>(
     cache: C,
 ) {
-    let world = World::new(CountedCache::new(cache));
-    world.prove_all();
-    let vouched = |i: usize| LaneRequest {
-        backing: Backing::Application(Account::new([i as u8; 32])),
-        ..world.request(i, i, i)
-    };
+    let world = World::proven(CountedCache::new(cache));
+    let vouched = |i| vouched(&world, i);
     let (note, spent) = unbounded();
     let door = Guarded { holders: vec![1], refuses: Some(3), spent: note };
     let (pipeline, clock) = (world.pipeline(), clock());
@@ -321,8 +313,7 @@ pub(crate) fn a_tenant_without_proofs_has_no_look_ups_and_says_so_in_each_statem
 }
 
 pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     world.key_holder.shred(named(&PEOPLE_ONCE.0[4], 5)).expect("shred");
     let lanes = (0..8).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline(), &clock(), lanes);
@@ -333,8 +324,7 @@ pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache
 
 /// While keys are rotated there are two matches, and each answers for its own lanes.
 pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cache<Verdict>>(cache: C) {
-    let mut world = World::new(cache);
-    world.prove_all();
+    let mut world = World::proven(cache);
     let next = world.key_holder.begin_rotation(TENANT).expect("known");
     let mut rng = StdRng::seed_from_u64(4);
     for i in [0, 3, 4] {
@@ -359,8 +349,7 @@ pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cac
 }
 
 pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let mut shared = world.request(1, 1, 1);
     let session = in_session(&mut shared).id;
     let sealed_for = SealedFor { session, nonce: shared.nonce.clone(), issued_at: NOW };
@@ -375,19 +364,8 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
     assert_eq!(outcome.lanes.len(), 2);
 }
 
-/// A key-holder that answers jobs with these, in turn.
-struct Refusing(Receiver<KeyHolderError>);
-
-impl KeyHolding for Refusing {
-    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
-        assert!(matches!(request, Request::Decide(_)), "no probe is shared, and no key asked for");
-        Err(self.0.try_recv().expect("asked once more"))
-    }
-}
-
 pub(crate) fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let all = |why| [0, 1, 2].map(|i| (i, why));
     let sealed = [(1, Refusal::SealedShare), (0, Refusal::KeyHolder), (2, Refusal::KeyHolder)];
     let contested = [(1, Refusal::KeyHolderUnavailable), (0, Refusal::KeyHolder), (2, Refusal::KeyHolder)];
@@ -402,40 +380,38 @@ pub(crate) fn no_decision_without_the_key_holder<C: Cache<Verdict>>(cache: C) {
         (vec![KeyHolderError::NoAttempts(lanes(1 << 20))], all(Refusal::KeyHolderUnavailable)),
     ] {
         let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
-        let (send, refusing) = unbounded();
+        let (send, refusals_in_turn) = unbounded();
         answers.into_iter().for_each(|answer| send.send(answer).expect("the receiver is here"));
-        let outcome = run(&world.pipeline_with(Arc::new(Refusing(refusing))), &clock(), lanes);
+        let refusing = answering(move |request| {
+            assert!(matches!(request, Request::Decide(_)), "no probe is shared, and no key asked for");
+            Err(refusals_in_turn.try_recv().expect("asked once more"))
+        });
+        let outcome = run(&world.pipeline_with(refusing), &clock(), lanes);
         assert!(outcome.lanes.is_empty());
         assert_eq!(refusals(&outcome), expected);
     }
 }
 
-/// Counts what a key-holder is asked to decide.
-struct Counting {
-    inner: Local,
-    asked: Sender<LaneSet>,
-}
-
-impl KeyHolding for Counting {
-    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
-        if let Request::Decide(job) = &request {
-            self.asked.send(job.occupied()).expect("the test listens");
+/// The world's key-holder, which tells what it is asked to decide.
+fn counting<C: Cache<Verdict>>(world: &World<C>) -> (Arc<Pipeline<C>>, Receiver<LaneSet>) {
+    let (asked, jobs) = unbounded();
+    let key_holder = world.behind(move |request| {
+        if let Request::Decide(job) = request {
+            asked.send(job.occupied()).expect("the test listens");
         }
-        self.inner.call(request)
-    }
+        None
+    });
+    (world.pipeline_with(key_holder), jobs)
 }
 
 /// Claim V136.
 pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_nothing<C: Cache<Verdict>>(
     cache: C,
 ) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let attempts = AttemptPolicy { attempts_per_generation: 2, ..AttemptPolicy::UNLIMITED };
     world.key_holder.set_policy(TENANT, DecisionPolicy { threshold: 18_000, attempts }).expect("known");
-    let inner = Local::new(Arc::clone(&world.key_holder), || NOW);
-    let (asked, jobs) = unbounded();
-    let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
+    let (pipeline, jobs) = counting(&world);
     let mut worker = pipeline.worker();
     let clock = clock();
     let mut decide = |people: std::ops::Range<usize>| {
@@ -465,14 +441,11 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
 
 /// After a malformed job of somebody else the key-holder has other tag keys.
 pub(crate) fn public_keys_that_are_out_of_date_are_fetched_again<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let stale = world.key.clone();
     malform(&world);
     assert_ne!(world.key_holder.public_keys(TENANT).expect("known")[0].to_bytes(), stale.to_bytes());
-    let inner = Local::new(Arc::clone(&world.key_holder), || NOW);
-    let (asked, jobs) = unbounded();
-    let pipeline = world.pipeline_with(Arc::new(Counting { inner, asked }));
+    let (pipeline, jobs) = counting(&world);
     for jobs_so_far in [2, 3] {
         let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
         let outcome = run(&pipeline, &clock(), lanes);
@@ -498,21 +471,6 @@ fn malform<C: Cache<Verdict>>(world: &World<C>) {
     assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }
 
-/// A key-holder that opens each share once, as all do, and has one subject out of the way only when it decides.
-struct Late {
-    inner: Local,
-    late: Receiver<LaneSet>,
-}
-
-impl KeyHolding for Late {
-    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
-        match (&request, self.late.try_recv()) {
-            (Request::Decide(_), Ok(lanes)) => Err(KeyHolderError::UnknownSubjects(lanes)),
-            _ => self.inner.call(request),
-        }
-    }
-}
-
 pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verdict>>(cache: C) {
     let world = World::with_keys(cache, KeyStructure::PerTenant);
     world.prove_all();
@@ -529,8 +487,11 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
         request
     };
     let (send, late) = unbounded();
-    let inner = Local::new(Arc::clone(&world.key_holder), || NOW);
-    let pipeline = world.pipeline_with(Arc::new(Late { inner, late }));
+    // It opens each share once, as all do, and has one subject out of the way only when it decides.
+    let pipeline = world.pipeline_with(world.behind(move |request| match (request, late.try_recv()) {
+        (Request::Decide(_), Ok(lanes)) => Some(KeyHolderError::UnknownSubjects(lanes)),
+        _ => None,
+    }));
     // Both calls look whether somebody is late.
     send.send(LaneSet::EMPTY).expect("the receiver is here");
     send.send(LaneSet::from_bits(0b10)).expect("the receiver is here");
@@ -541,24 +502,12 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
     assert_eq!(decided, [0, 2, 3].map(|i| (i, Decision::Match)));
 }
 
-/// Takes jobs for a quorum only, and accepts lane 1.
-struct OfThree;
-
-impl KeyHolding for OfThree {
-    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
-        let Request::Decide(job) = request else { unreachable!("no probe is shared") };
-        assert!(SeatJob::encode(&job).is_some(), "masked for one");
-        Ok(Reply::Decided(Decisions::from_lanes(LaneSet::from_bits(0b10))))
-    }
-}
-
 pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let mut rng = StdRng::seed_from_u64(8);
     let seats = Pieces::deal(&mut rng).map(|pieces| {
         let key_holder =
-            KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
+            KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
         let holder = QuorumHolder::new(key_holder.into(), pieces).expect("its first pieces");
         let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::UNLIMITED };
         holder.create_tenant(TENANT, policy).expect("a new tenant");
@@ -567,14 +516,19 @@ pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdic
     let key = PublicKey::of_quorum(&seats, [0; 3]).expect("they agree");
     world.put_tenant_with(vec![key], vec![(1, PEOPLE_ONCE.1)], Some(2));
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
-    let outcome = run(&world.pipeline_with(Arc::new(OfThree)), &clock(), lanes);
+    // It takes jobs for a quorum only, and accepts lane 1.
+    let of_three = answering(|request| {
+        let Request::Decide(job) = request else { unreachable!("no probe is shared") };
+        assert!(SeatJob::encode(&job).is_some(), "masked for one");
+        Ok(Reply::Decided(Decisions::from_lanes(LaneSet::from_bits(0b10))))
+    });
+    let outcome = run(&world.pipeline_with(of_three), &clock(), lanes);
     let decisions: Vec<Decision> = outcome.lanes.iter().map(|lane| lane.decision.expect("a login")).collect();
     assert_eq!(decisions, [Decision::NoMatch, Decision::Match, Decision::NoMatch]);
 }
 
 pub(crate) fn request_that_cannot_be_attested_is_answered_as_a_fault<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     let mut long = world.request(0, 0, 0);
     long.nonce = vec![0; 65];
     let outcome = run(&world.pipeline(), &clock(), vec![long, world.request(1, 1, 1)]);
@@ -591,8 +545,7 @@ fn a_verdict_is_reached_for_the_statement_that_was_proven() {
 }
 
 pub(crate) fn unknown_tenant_is_refused<C: Cache<Verdict>>(cache: C) {
-    let world = World::new(cache);
-    world.prove_all();
+    let world = World::proven(cache);
     world.registry.remove(&TENANT);
     let outcome = run(&world.pipeline(), &clock(), vec![world.request(0, 0, 0)]);
     assert_eq!(refusals(&outcome), [(0, Refusal::Tenant)]);

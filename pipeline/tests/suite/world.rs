@@ -11,8 +11,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::{KeySetStatus, ProbeMode, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
-    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, Lane, Local,
-    MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
+    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolderError, KeyHolding, KeyStructure, Lane,
+    Local, MemoryVault, PublicKey, Reply, Request, Template, TemplateName, Tier, split, unblind,
 };
 use trefoil_pipeline::{
     Backing, Clock, InSession, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Tenants,
@@ -154,7 +154,7 @@ impl<C: Cache<Verdict>> World<C> {
     pub(crate) fn with_keys(cache: C, keys: KeyStructure) -> Self {
         let (people, root) = &*PEOPLE_ONCE;
         let mut rng = StdRng::seed_from_u64(2);
-        let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("key-holder");
+        let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("key-holder");
         let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
         let key = key_holder.create_tenant(TENANT, keys, policy).expect("tenant");
         let templates = people
@@ -175,6 +175,13 @@ impl<C: Cache<Verdict>> World<C> {
             key,
         };
         world.put_tenant(vec![(1, *root)], 2);
+        world
+    }
+
+    /// One whose people have all proven and have sessions.
+    pub(crate) fn proven(cache: C) -> Self {
+        let world = World::new(cache);
+        world.prove_all();
         world
     }
 
@@ -221,7 +228,24 @@ impl<C: Cache<Verdict>> World<C> {
     }
 
     pub(crate) fn pipeline(&self) -> Arc<Pipeline<C>> {
-        self.pipeline_with(Arc::new(Local::new(Arc::clone(&self.key_holder), || NOW)))
+        self.pipeline_with(self.local())
+    }
+
+    /// The key-holder.
+    pub(crate) fn local(&self) -> Arc<dyn KeyHolding> {
+        Arc::new(Local::new(Arc::clone(&self.key_holder), || NOW))
+    }
+
+    /// The key-holder behind `first`, which may answer a request in its place.
+    pub(crate) fn behind(
+        &self,
+        first: impl Fn(&Request) -> Option<KeyHolderError> + Send + Sync + 'static,
+    ) -> Arc<dyn KeyHolding> {
+        let key_holder = Arc::clone(&self.key_holder);
+        answering(move |request| match first(&request) {
+            Some(refused) => Err(refused),
+            None => key_holder.answer(request, NOW),
+        })
     }
 
     pub(crate) fn pipeline_with(&self, key_holder: Arc<dyn KeyHolding>) -> Arc<Pipeline<C>> {
@@ -253,6 +277,21 @@ impl<C: Cache<Verdict>> World<C> {
             reply,
         }
     }
+}
+
+struct Answering<F>(F);
+
+impl<F: Fn(Request) -> Result<Reply, KeyHolderError> + Send + Sync> KeyHolding for Answering<F> {
+    fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
+        (self.0)(request)
+    }
+}
+
+/// A key-holder that answers like this.
+pub(crate) fn answering(
+    answer: impl Fn(Request) -> Result<Reply, KeyHolderError> + Send + Sync + 'static,
+) -> Arc<dyn KeyHolding> {
+    Arc::new(Answering(answer))
 }
 
 /// A request's part in its session, to be changed.

@@ -315,7 +315,7 @@ fn open_desk(
         entry.vault = restored.generation;
         log.append(entry).map_err(|cause| StartError::Vault(cause.to_string()))?;
     }
-    let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), unix_s())
+    let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rand::rng(), unix_s())
         .map_err(|cause| StartError::Vault(cause.to_string()))?;
     let key_holder = Arc::new(key_holder);
     let member = quorum::open(supervisor, &config.quorum, directory, peers, &key_holder)

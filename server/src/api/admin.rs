@@ -347,7 +347,7 @@ fn counted(status: &Status) -> String {
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let page = app.metrics.render(&app.service.counters, &app.gauges())
         + &metrics::tenants::usage(&app.service.directory.tenant_usage())
-        + &metrics::verdicts(&app.service.directory.all());
+        + &metrics::verdicts::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }
 

@@ -1,6 +1,7 @@
 //! Prometheus text.
 
 use std::fmt::Write as _;
+use trefoil_cache::Histogram;
 use trefoil_service::counters::Durations;
 
 /// Bounds of the buckets of durations: four in each octave from a microsecond to four seconds.
@@ -44,9 +45,15 @@ impl Text {
         self.sample(&format!("{name}_count"), &labels, durations.samples() as f64);
     }
 
-    /// A histogram of durations, in seconds.
-    pub(crate) fn histogram(&mut self, name: &str, label: &str, durations: &Durations) {
-        for bound in bounds_ns() {
+    /// A histogram of durations with these bounds, in seconds.
+    pub(crate) fn histogram<const STEPS: usize>(
+        &mut self,
+        name: &str,
+        label: &str,
+        durations: &Histogram<STEPS>,
+        bounds_ns: impl Iterator<Item = u64>,
+    ) {
+        for bound in bounds_ns {
             let labels = format!("{{{label},le=\"{}\"}}", bound as f64 / 1e9);
             self.sample(&format!("{name}_bucket"), &labels, durations.below(bound) as f64);
         }

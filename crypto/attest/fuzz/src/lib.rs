@@ -4,9 +4,8 @@
 use serde_json::Value;
 use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{
-    Actor, ApiKeyId, Attestation, Change, Cosignature, ExpectedNonce, Handle, IssuerKeyId, Kind, OperatorId,
-    Policy, PrunedSeal, PublicKeySet, Seal, SealHeader, SessionId, Statement, Suite, TenantId, TrustRoot,
-    What, verify, verify_pruned_seal, verify_seal, verify_with_seal,
+    Attestation, Change, Cosignature, ExpectedNonce, Policy, PrunedSeal, PublicKeySet, Seal, SealHeader,
+    Statement, TrustRoot, verify, verify_pruned_seal, verify_seal, verify_with_seal,
 };
 
 /// The honest attestations, from the vectors that all clients share: a full one, the compact form of it, a compact one
@@ -19,6 +18,8 @@ const ATTESTATIONS: [&[u8]; 3] = [
 const SEAL: &[u8] = include_bytes!("../../testdata/seal.cbor");
 /// Of the honest receipts.
 const CHANGES_SEAL: &[u8] = include_bytes!("../../testdata/changes-seal.cbor");
+/// Their receipts.
+const CHANGES: &str = include_str!("../../testdata/changes.json");
 const CASES: &str = include_str!("../../testdata/cases.json");
 const TRUST_ROOT: &str = include_str!("../../testdata/trust-root.json");
 /// Of an issuer that has one version only.
@@ -176,14 +177,11 @@ impl Target {
             let known = ATTESTATIONS.into_iter().any(|honest| signed(honest) == signed(bytes));
             assert!(known, "a forgery verifies with the seal: {}", hex::encode(bytes));
         }
-        let Ok(attestation) = Attestation::decode(bytes) else { return false };
-        assert!(attestation.encode() == bytes, "not canonical: {}", hex::encode(bytes));
-        true
+        canonical(bytes, Attestation::decode(bytes), Attestation::encode).is_some()
     }
 
     fn seal(&self, bytes: &[u8]) -> bool {
-        let Ok(seal) = Seal::decode(bytes) else { return false };
-        assert!(seal.encode() == bytes, "not canonical: {}", hex::encode(bytes));
+        let Some(seal) = canonical(bytes, Seal::decode(bytes), Seal::encode) else { return false };
         let honest = [&self.seal, &self.changes_seal].map(|honest| &honest.header);
         let forged = !honest.contains(&&seal.header) && verify_seal(&seal, &self.trusted).is_ok();
         assert!(!forged, "a forged seal verifies: {}", hex::encode(bytes));
@@ -192,16 +190,15 @@ impl Target {
 
     /// The vectors have no seal whose log holds another, so no pruned seal verifies.
     fn pruned(&self, bytes: &[u8]) -> bool {
-        let Ok(pruned) = PrunedSeal::decode(bytes) else { return false };
-        assert!(pruned.encode() == bytes, "not canonical: {}", hex::encode(bytes));
+        let pruned = canonical(bytes, PrunedSeal::decode(bytes), PrunedSeal::encode);
+        let Some(pruned) = pruned else { return false };
         let forged = verify_pruned_seal(&pruned, &self.trusted).is_ok();
         assert!(!forged, "a forged pruned seal verifies: {}", hex::encode(bytes));
         true
     }
 
     fn trust_root(&self, bytes: &[u8]) -> bool {
-        let Ok(root) = TrustRoot::decode(bytes) else { return false };
-        assert!(root.encode() == bytes, "not canonical: {}", hex::encode(bytes));
+        let Some(root) = canonical(bytes, TrustRoot::decode(bytes), TrustRoot::encode) else { return false };
         let text = root.to_json();
         assert!(
             TrustRoot::from_json(&text).is_ok_and(|read| read == root),
@@ -248,32 +245,37 @@ impl Default for Target {
     }
 }
 
+/// What was decoded, if it was. Its encoding is these bytes.
+fn canonical<T, E>(bytes: &[u8], decoded: Result<T, E>, encode: impl Fn(&T) -> Vec<u8>) -> Option<T> {
+    let decoded = decoded.ok()?;
+    assert!(encode(&decoded) == bytes, "not canonical: {}", hex::encode(bytes));
+    Some(decoded)
+}
+
 fn statement(bytes: &[u8]) -> bool {
-    let Ok(statement) = Statement::decode(bytes) else { return false };
-    let encoded = statement.encode().expect("what decodes can be encoded");
-    assert!(encoded == bytes, "not canonical: {}", hex::encode(bytes));
-    true
+    let encode = |statement: &Statement<'_>| statement.encode().expect("what decodes can be encoded");
+    canonical(bytes, Statement::decode(bytes), encode).is_some()
 }
 
 fn change(bytes: &[u8]) -> bool {
-    let Ok(change) = Change::decode(bytes) else { return false };
-    let encoded = change.encode().expect("what decodes can be encoded");
-    assert!(encoded == bytes, "not canonical: {}", hex::encode(bytes));
-    assert!(Statement::decode(bytes).is_err(), "a change and a decision: {}", hex::encode(bytes));
-    true
+    let encode = |change: &Change<'_>| change.encode().expect("what decodes can be encoded");
+    let is_change = canonical(bytes, Change::decode(bytes), encode).is_some();
+    assert!(
+        !is_change || Statement::decode(bytes).is_err(),
+        "a change and a decision: {}",
+        hex::encode(bytes)
+    );
+    is_change
 }
 
 fn header(bytes: &[u8]) -> bool {
-    let Ok(header) = SealHeader::decode(bytes) else { return false };
-    assert!(header.encode() == bytes, "not canonical: {}", hex::encode(bytes));
-    assert!(Seal::decode(bytes).is_err(), "a header and a seal: {}", hex::encode(bytes));
-    true
+    let is_header = canonical(bytes, SealHeader::decode(bytes), SealHeader::encode).is_some();
+    assert!(!is_header || Seal::decode(bytes).is_err(), "a header and a seal: {}", hex::encode(bytes));
+    is_header
 }
 
 fn key_set(bytes: &[u8]) -> bool {
-    let Ok(keys) = PublicKeySet::decode(bytes) else { return false };
-    assert!(keys.encode() == bytes, "not canonical: {}", hex::encode(bytes));
-    true
+    canonical(bytes, PublicKeySet::decode(bytes), PublicKeySet::encode).is_some()
 }
 
 /// What a JSON text says: white space, order and escapes are free, and a field that is null may be left out.
@@ -339,49 +341,11 @@ fn seeds(seal: &Seal, pinned: &TrustRoot) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A change of each kind.
+/// The changes of the vectors, which are one of each kind.
 fn changes() -> Vec<Vec<u8>> {
-    let (handle, session) = (Handle::new([1; 32]), SessionId::new([2; 32]));
-    let all = [
-        What::Enrolled { handle, generation: 1, consent: [3; 32] },
-        What::Erased { handle, generation: 7 },
-        What::RootPublished { generation: 300, generation_min: 2, root: [4; 32], head: [5; 32] },
-        What::PolicyChanged { id: 1, version: 70_000, digest: [6; 32] },
-        What::SessionOpened { session, expires_at: 1_800_003_600 },
-        What::SessionEnded { session },
-        What::Replaced { handle, generation: 9, replaced: 8, consent: [9; 32] },
-        What::Revoked { handle, generation: 9 },
-    ];
-    let (key, operator) = (ApiKeyId::new([9; 8]), OperatorId::new([10; 8]));
-    let by_operators = [
-        What::TenantCreated { digest: [6; 32] },
-        What::TenantDisabled,
-        What::TenantEnabled,
-        What::ApiKeyCreated { key, scopes: 7 },
-        What::ApiKeyRevoked { key },
-        What::IssuerKeyRegistered { key: IssuerKeyId::new([11; 32]) },
-        What::KeyRotationBegun { epoch: 1 },
-        What::KeyRotationEnded { epoch: 1 },
-        What::MalformedReset,
-        What::OperatorCreated { operator, role: 2 },
-        What::OperatorRevoked { operator },
-        What::OperatorTokenCreated { operator, token: 2 },
-        What::OperatorTokenRevoked { operator, token: 1 },
-        What::Refused { action: Kind::PolicyChanged },
-        What::TenantDeleted { templates: 70_000 },
-        What::AttemptsReset,
-    ];
-    let change = |what, by| Change {
-        suite: Suite::One,
-        issuer: "https://auth.example",
-        tenant: TenantId::new([7; 16]),
-        changed_at: 1_800_000_000,
-        salt: [8; 16],
-        what,
-        by,
-    };
-    let by = Some(Actor { operator, name: "ann" });
-    let all = all.into_iter().map(|what| change(what, None));
-    let all = all.chain(by_operators.into_iter().map(|what| change(what, by)));
-    all.map(|change| change.encode().expect("a change")).collect()
+    let vectors: Value = serde_json::from_str(CHANGES).expect("changes.json");
+    let receipts = vectors["compact"].as_object().expect("receipts").values();
+    let receipts = receipts.map(|receipt| hex::decode(receipt.as_str().expect("text")).expect("hexadecimal"));
+    let statement = |receipt: Vec<u8>| Attestation::decode(&receipt).expect("a receipt").statement.to_vec();
+    receipts.map(statement).filter(|bytes| Change::decode(bytes).is_ok()).collect()
 }

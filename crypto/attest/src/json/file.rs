@@ -1,21 +1,13 @@
 //! The file of a trust root: JSON for people and tools, or the canonical CBOR.
 
 use alloc::string::{String, ToString as _};
-use core::fmt;
 
 use crate::trust_root::TrustRoot;
 
 /// Why bytes are no trust root.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("not a trust root: {0}; export one with `trefoil keys export-trust-root`")]
 pub struct TrustFileError(String);
-
-impl fmt::Display for TrustFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not a trust root: {}; export one with `trefoil keys export-trust-root`", self.0)
-    }
-}
-
-impl core::error::Error for TrustFileError {}
 
 impl TrustRoot {
     /// Reads either form.

@@ -1,8 +1,7 @@
 //! The bounds of each check of `verify`, with the shared vectors and public inputs only. A changed seal gets as far as its
 //! signatures where every check before them lets it pass.
 
-use std::path::PathBuf;
-
+use crate::vectors::read;
 use trefoil_attest::{
     Attestation, Evidence, ExpectedNonce, Family, Policy, Seal, SealHeader, Statement, TrustRoot,
     VerifyError, verify_seal, verify_with_seal,
@@ -15,13 +14,8 @@ const NONCE: [u8; 32] = [3; 32];
 /// The signature that is checked first.
 const CHANGED: VerifyError = VerifyError::Signature(Family::Falcon512);
 
-fn read(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
 fn trust_root() -> TrustRoot {
-    TrustRoot::from_json(&String::from_utf8(read("trust-root.json")).unwrap()).unwrap()
+    TrustRoot::from_file(&read("trust-root.json")).unwrap()
 }
 
 fn policy_of(root: TrustRoot) -> Policy {

@@ -5,8 +5,6 @@ mod bounds;
 #[cfg(feature = "json")]
 mod consistency;
 #[cfg(feature = "json")]
-mod contradictions;
-#[cfg(feature = "json")]
 mod corpus;
 mod history;
 mod log;
@@ -20,3 +18,5 @@ mod statement;
 #[expect(unreachable_pub, reason = "public in the fuzzer's own library")]
 mod target;
 mod tree;
+#[cfg(feature = "json")]
+mod vectors;

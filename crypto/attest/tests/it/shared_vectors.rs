@@ -1,18 +1,8 @@
 //! The shared vectors of `testdata`, with public inputs only.
 
-use std::path::PathBuf;
-
+use crate::vectors::{list, read, read_json, text};
 use serde_json::Value;
 use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
-
-fn read(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("{value} is not text"))
-}
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
@@ -20,7 +10,7 @@ fn number(value: &Value) -> u64 {
 
 fn edited(case: &Value) -> Vec<u8> {
     let mut bytes = read(text(&case["base"]));
-    for edit in case["edits"].as_array().unwrap() {
+    for edit in list(&case["edits"]) {
         let (at, remove) = (number(&edit["at"]) as usize, number(&edit["remove"]) as usize);
         bytes.splice(at..at + remove, hex::decode(text(&edit["insert"])).unwrap());
     }
@@ -30,17 +20,16 @@ fn edited(case: &Value) -> Vec<u8> {
 /// Claim S20.
 #[test]
 fn every_case_is_decided_as_stated() {
-    let manifest: Value = serde_json::from_slice(&read("cases.json")).unwrap();
+    let manifest = read_json("cases.json");
     let seal = Seal::decode(&read("seal.cbor")).unwrap();
     let own = |case: &Value, field: &str| match &case[field] {
         Value::Null => manifest[field].clone(),
         given => given.clone(),
     };
     let (mut verified, mut refused) = (0, 0);
-    for case in manifest["cases"].as_array().unwrap() {
-        let root = String::from_utf8(read(text(&case["trust_root"]))).unwrap();
+    for case in list(&manifest["cases"]) {
+        let root = TrustRoot::from_file(&read(text(&case["trust_root"]))).unwrap();
         let nonce = hex::decode(text(&own(case, "nonce"))).unwrap();
-        let root = TrustRoot::from_json(&root).unwrap();
         let policy = Policy::new(root, text(&own(case, "audience")), ExpectedNonce::Exactly(nonce));
         let policy = match case["tenant"].as_str() {
             Some(tenant) => policy.tenant(tenant.parse().unwrap()),

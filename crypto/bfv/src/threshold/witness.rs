@@ -100,8 +100,4 @@ impl Witness {
     }
 }
 
-impl std::fmt::Debug for Witness {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Witness(..)")
-    }
-}
+trefoil_types::opaque_debug!(Witness);

@@ -1,5 +1,6 @@
 //! The `shared` mode: scores are the plaintext inner products on every tier.
 
+use crate::{expected, longest, random_face, random_faces};
 use std::sync::Arc;
 use trefoil_bfv::{
     Arena, CiphertextError, Decryptor, Drbg, Embedding, LANES, MaskedError, MaskedProduct, Masker, MasterKey,
@@ -21,12 +22,6 @@ impl Tenant {
         let key = MasterKey::random(&mut rng).tenant_key(&scheme);
         let zero = key.zero([seed; 32], &mut rng);
         Tenant { masker: Masker::new(&scheme, [seed; 32]), scheme, key, zero, rng }
-    }
-
-    fn face(&mut self) -> Embedding {
-        let mut bytes = [0u8; 128];
-        self.rng.fill(&mut bytes);
-        Embedding::quantise(&bytes.map(|x| f32::from(x) - 127.5)).expect("not zero")
     }
 
     /// Templates from lane 0 on.
@@ -58,21 +53,12 @@ impl Tenant {
     }
 }
 
-fn expected(faces: &[Embedding], probes: &[Embedding]) -> [i32; LANES] {
-    let mut expected = [0; LANES];
-    for (lane, (face, probe)) in faces.iter().zip(probes).enumerate() {
-        expected[lane] = face.dot(probe);
-    }
-    expected
-}
-
 #[test]
 fn random_vectors_on_every_tier() {
     for tier in Tier::available() {
         let mut tenant = Tenant::new(tier, 1);
         for n in [1, 5, 32, 32] {
-            let faces: Vec<Embedding> = (0..n).map(|_| tenant.face()).collect();
-            let probes: Vec<Embedding> = (0..n).map(|_| tenant.face()).collect();
+            let (faces, probes) = (random_faces(&mut tenant.rng, n), random_faces(&mut tenant.rng, n));
             let templates = tenant.enrol(&faces);
             let shares: Vec<Share> = probes.iter().map(Share::of).collect();
             assert_eq!(tenant.shared(&templates, &shares), expected(&faces, &probes));
@@ -83,8 +69,8 @@ fn random_vectors_on_every_tier() {
 #[test]
 fn changing_one_lane_leaves_the_other_31_scores_identical() {
     let mut tenant = Tenant::new(Tier::detected(), 2);
-    let faces: Vec<Embedding> = (0..32).map(|_| tenant.face()).collect();
-    let probes: Vec<Share> = (0..32).map(|_| Share::of(&tenant.face())).collect();
+    let faces = random_faces(&mut tenant.rng, 32);
+    let probes: Vec<Share> = random_faces(&mut tenant.rng, 32).iter().map(Share::of).collect();
     let templates = tenant.enrol(&faces);
     let before = tenant.shared(&templates, &probes);
     for lane in 0..LANES {
@@ -99,9 +85,7 @@ fn changing_one_lane_leaves_the_other_31_scores_identical() {
 #[test]
 fn vectors_of_maximal_length_do_not_wrap() {
     let mut tenant = Tenant::new(Tier::detected(), 7);
-    let sign = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 1.0 };
-    let vector: Vec<f32> = (0..128).map(|k| sign(k) * if k < 123 { 15.5001 } else { 14.5001 }).collect();
-    let longest = Embedding::quantise(&vector).expect("finite");
+    let longest = longest(1.0);
     let faces = vec![longest.clone(); LANES];
     let templates = tenant.enrol(&faces);
     let shares = vec![Share::of(&longest); LANES];
@@ -115,7 +99,7 @@ fn vectors_of_maximal_length_do_not_wrap() {
 fn a_probe_that_is_not_short_gives_a_random_score() {
     // No modular norm can tell: this is why the shared mode is for devices whose key the tenant trusts.
     let mut tenant = Tenant::new(Tier::detected(), 3);
-    let faces: Vec<Embedding> = (0..32).map(|_| tenant.face()).collect();
+    let faces = random_faces(&mut tenant.rng, 32);
     let templates = tenant.enrol(&faces);
     let mut accepted = 0;
     for _ in 0..32 {
@@ -131,7 +115,7 @@ fn a_probe_that_is_not_short_gives_a_random_score() {
 #[test]
 fn another_tenants_key_decrypts_nothing() {
     let (mut tenant, other) = (Tenant::new(Tier::detected(), 4), Tenant::new(Tier::detected(), 5));
-    let face = tenant.face();
+    let face = random_face(&mut tenant.rng);
     let templates = tenant.enrol(std::slice::from_ref(&face));
     let product = tenant.product(&templates, &[Share::of(&face)]);
     let decryptor = Decryptor::new(&tenant.scheme);
@@ -142,7 +126,7 @@ fn another_tenants_key_decrypts_nothing() {
 #[test]
 fn encodings_are_read_back_and_others_refused() {
     let mut tenant = Tenant::new(Tier::detected(), 6);
-    let face = tenant.face();
+    let face = random_face(&mut tenant.rng);
     let template = &tenant.enrol(&[face])[0];
     let bytes = template.as_bytes();
     assert_eq!(bytes.len(), 98_304);

@@ -1,5 +1,6 @@
 //! Encrypted scores are the plaintext inner products, bit for bit.
 
+use crate::{expected, longest, random_face, random_faces};
 use std::path::Path;
 use std::sync::Arc;
 use trefoil_bfv::{
@@ -62,21 +63,7 @@ impl Tenant {
         let subjects: Vec<Subject> =
             faces.iter().enumerate().map(|(lane, face)| self.enrol(lane, face)).collect();
         let requests: Vec<_> = subjects.iter().zip(probes).collect();
-        let mut expected = [0; LANES];
-        for (lane, (face, probe)) in faces.iter().zip(probes).enumerate() {
-            expected[lane] = face.dot(probe);
-        }
-        assert_eq!(self.scores(&requests), expected);
-    }
-
-    fn random_face(&mut self) -> Embedding {
-        let mut bytes = [0u8; 128];
-        self.rng.fill(&mut bytes);
-        Embedding::quantise(&bytes.map(|x| f32::from(x) - 127.5)).expect("not zero")
-    }
-
-    fn random_faces(&mut self, n: usize) -> Vec<Embedding> {
-        (0..n).map(|_| self.random_face()).collect()
+        assert_eq!(self.scores(&requests), expected(faces, probes));
     }
 }
 
@@ -85,7 +72,7 @@ fn random_vectors_on_every_tier() {
     for tier in Tier::available() {
         let mut tenant = Tenant::new(tier, 1);
         for n in [1, 2, 5, 31, 32, 32, 32] {
-            let (faces, probes) = (tenant.random_faces(n), tenant.random_faces(n));
+            let (faces, probes) = (random_faces(&mut tenant.rng, n), random_faces(&mut tenant.rng, n));
             tenant.check(&faces, &probes);
         }
     }
@@ -95,7 +82,7 @@ fn random_vectors_on_every_tier() {
 fn a_single_subject_in_each_lane() {
     let mut tenant = Tenant::new(Tier::detected(), 2);
     for lane in 0..LANES {
-        let (face, probe) = (tenant.random_face(), tenant.random_face());
+        let (face, probe) = (random_face(&mut tenant.rng), random_face(&mut tenant.rng));
         let subject = tenant.enrol(lane, &face);
         let mut expected = [0; LANES];
         expected[lane] = face.dot(&probe);
@@ -107,15 +94,10 @@ fn a_single_subject_in_each_lane() {
 #[test]
 fn vectors_of_maximal_length_do_not_wrap() {
     let mut tenant = Tenant::new(Tier::detected(), 3);
-    // 123 coordinates just above 15.5 and 5 near 14.5: length 175, and nearly every coordinate rounds up by a half.
-    let sign = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 1.0 };
-    let vector: Vec<f32> = (0..128).map(|k| sign(k) * if k < 123 { 15.5001 } else { 14.5001 }).collect();
-    let longest = Embedding::quantise(&vector).expect("finite");
-    assert!(longest.norm_squared() > 32_600, "{}", longest.norm_squared());
-    let opposite = Embedding::quantise(&vector.iter().map(|x| -x).collect::<Vec<_>>()).expect("finite");
-    let faces: Vec<Embedding> = (0..32).map(|_| longest.clone()).collect();
-    let probes: Vec<Embedding> =
-        (0..32).map(|i| if i % 2 == 0 { longest.clone() } else { opposite.clone() }).collect();
+    let longest = [longest(1.0), longest(-1.0)];
+    assert!(longest[0].norm_squared() > 32_600, "{}", longest[0].norm_squared());
+    let faces = vec![longest[0].clone(); 32];
+    let probes: Vec<Embedding> = (0..32).map(|i| longest[i % 2].clone()).collect();
     tenant.check(&faces, &probes);
     // Not once in 3200 lanes is a lane less than eight bits from failure.
     let subjects: Vec<Subject> =
@@ -181,12 +163,12 @@ fn real_vectors_are_quantised_as_elsewhere_and_matched_exactly() {
 #[test]
 fn changing_one_lane_leaves_the_other_31_scores_identical() {
     let mut tenant = Tenant::new(Tier::detected(), 5);
-    let (faces, probes) = (tenant.random_faces(32), tenant.random_faces(32));
+    let (faces, probes) = (random_faces(&mut tenant.rng, 32), random_faces(&mut tenant.rng, 32));
     let subjects: Vec<Subject> = (0..32).map(|lane| tenant.enrol(lane, &faces[lane])).collect();
     let requests: Vec<_> = subjects.iter().zip(&probes).collect();
     let before = tenant.scores(&requests);
     for lane in 0..LANES {
-        let (other_face, other_probe) = (tenant.random_face(), tenant.random_face());
+        let (other_face, other_probe) = (random_face(&mut tenant.rng), random_face(&mut tenant.rng));
         let replacement = tenant.enrol(lane, &other_face);
         let others = |scores: [i32; LANES]| [&scores[..lane], &scores[lane + 1..]].concat();
         // Another probe, another template, nobody.
@@ -206,7 +188,7 @@ fn changing_one_lane_leaves_the_other_31_scores_identical() {
 #[test]
 fn a_missing_or_foreign_key_decrypts_nothing() {
     let mut tenant = Tenant::new(Tier::detected(), 6);
-    let face = tenant.random_face();
+    let face = random_face(&mut tenant.rng);
     let (a, b, stranger) = (tenant.enrol(0, &face), tenant.enrol(1, &face), tenant.enrol(1, &face));
     let placed = [&a, &b].map(|s| Placed { lane: s.lane, template: &s.template, probe: &face });
     let masked = tenant.masker.mask(&tenant.basis, &placed);
@@ -221,7 +203,7 @@ fn a_missing_or_foreign_key_decrypts_nothing() {
 #[test]
 fn ciphertexts_are_read_back_and_others_refused() {
     let mut tenant = Tenant::new(Tier::detected(), 7);
-    let face = tenant.random_face();
+    let face = random_face(&mut tenant.rng);
     let subject = tenant.enrol(3, &face);
     let bytes = subject.template.as_bytes();
     assert_eq!(bytes.len(), 49_152);
@@ -243,7 +225,7 @@ fn ciphertexts_are_read_back_and_others_refused() {
 #[test]
 fn the_same_batch_is_masked_differently_every_time() {
     let mut tenant = Tenant::new(Tier::detected(), 8);
-    let face = tenant.random_face();
+    let face = random_face(&mut tenant.rng);
     let subject = tenant.enrol(0, &face);
     let placed = [Placed { lane: 0, template: &subject.template, probe: &face }];
     let (first, second) =

@@ -69,7 +69,7 @@ impl KeyHolder {
     /// # Errors
     /// [`KeyHolderError::Vault`] when the vault cannot be read.
     pub fn new(
-        vault: Box<dyn Vault>,
+        vault: Arc<impl Vault + 'static>,
         rng: &mut impl CryptoRng,
         now: u64,
     ) -> Result<KeyHolder, KeyHolderError> {

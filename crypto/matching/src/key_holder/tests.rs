@@ -16,7 +16,7 @@ const TENANT: TenantId = TenantId::new([7; 16]);
 /// A key-holder with eight people of one tenant, and an honest job of theirs.
 fn eight() -> (KeyHolder, MatchJob) {
     let mut rng = StdRng::seed_from_u64(1);
-    let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("an empty vault");
+    let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
     let policy = DecisionPolicy { threshold: -32_768, attempts: AttemptPolicy::default() };
     let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("new");
     key_holder.create_tenant(TenantId::new([8; 16]), KeyStructure::PerSubject, policy).expect("new");

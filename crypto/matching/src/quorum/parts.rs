@@ -51,8 +51,4 @@ impl Parts {
     }
 }
 
-impl std::fmt::Debug for Parts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Parts(..)")
-    }
-}
+trefoil_types::opaque_debug!(Parts);

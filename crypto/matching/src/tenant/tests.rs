@@ -2,72 +2,18 @@
 
 use super::*;
 use crate::{
-    AttemptPolicy, KeyHolder, MatchJob, Matcher, MemoryVault, SubjectRecord, Template, TemplateName, Tier,
-    VaultError, blind, split, unblind,
+    AttemptPolicy, KeyHolder, MatchJob, Matcher, MemoryVault, Template, TemplateName, Tier, Write, blind,
+    split, unblind,
 };
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::sync::OnceLock;
 use trefoil_bfv::Embedding;
 use trefoil_types::BatchId;
-use zeroize::Zeroizing;
 
 const NOW: u64 = 1_800_000_000;
 const ID: TenantId = TenantId::new([7; 16]);
 const NAME: Name = (Handle::new([1; 32]), 0);
-
-/// A vault in which a failure of the subject is counted while a new generation of it is written.
-#[derive(Default)]
-struct Slow {
-    memory: MemoryVault,
-    ledger: OnceLock<Arc<Ledger>>,
-}
-
-impl Vault for Slow {
-    fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        self.memory.tenants()
-    }
-    fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        self.memory.subjects(tenant)
-    }
-    fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        self.memory.put_tenant(record)
-    }
-    fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
-        self.memory.erase_epoch(tenant, epoch)
-    }
-    fn opening_key(&self) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
-        self.memory.opening_key()
-    }
-    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
-        self.memory.put_opening_key(key)
-    }
-    fn opened_until(&self) -> Result<u64, VaultError> {
-        self.memory.opened_until()
-    }
-    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
-        self.memory.put_opened_until(time)
-    }
-    fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        if let Some(ledger) = self.ledger.get() {
-            assert!(ledger.charge(&AttemptPolicy::default(), NOW));
-        }
-        self.memory.put_subject(tenant, record)
-    }
-    fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
-        self.memory.delete_subject(tenant, handle, generation)
-    }
-    fn put_attempts(
-        &self,
-        tenant: &TenantId,
-        records: &[(Handle, u32, AttemptRecord)],
-    ) -> Result<(), VaultError> {
-        self.memory.put_attempts(tenant, records)
-    }
-    fn state(&self) -> crate::VaultState {
-        self.memory.state()
-    }
-}
 
 fn ledger_of(key_holder: &KeyHolder, name: Name) -> Option<Arc<Ledger>> {
     key_holder.tenants()[&ID].subjects.read(&name, |subject| Arc::clone(&subject.ledger))
@@ -94,13 +40,20 @@ fn renewed(key_holder: &KeyHolder, template: &Template, rng: &mut StdRng) {
 #[test]
 fn a_failure_that_is_counted_while_a_renewal_is_written_is_not_forgotten() {
     let mut rng = StdRng::seed_from_u64(1);
-    let vault = Arc::new(Slow::default());
-    let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
+    let failing = Arc::<OnceLock<Arc<Ledger>>>::default();
+    let fails = Arc::clone(&failing);
+    let vault = Arc::new(MemoryVault::with(move |write| {
+        if let (Write::Subject, Some(ledger)) = (write, fails.get()) {
+            assert!(ledger.charge(&AttemptPolicy::default(), NOW));
+        }
+        Ok(())
+    }));
+    let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rng, NOW).expect("an empty vault");
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
     key_holder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
     let template = enrol(&key_holder, 1, &mut rng);
     key_holder.begin_rotation(ID).expect("known");
-    assert!(vault.ledger.set(ledger_of(&key_holder, NAME).expect("enrolled")).is_ok());
+    assert!(failing.set(ledger_of(&key_holder, NAME).expect("enrolled")).is_ok());
     renewed(&key_holder, &template, &mut rng);
     let newer = ledger_of(&key_holder, (NAME.0, 1)).expect("renewed").record();
     assert_eq!((newer.consecutive, newer.generation_failures), (1, 1));
@@ -120,7 +73,7 @@ impl Job {
     fn new() -> Job {
         let mut rng = StdRng::seed_from_u64(1);
         let key_holder =
-            KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("an empty vault");
+            KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
         let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
         let key = key_holder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
         let templates = [1, 2].map(|name| enrol(&key_holder, name, &mut rng));

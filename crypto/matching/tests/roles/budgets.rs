@@ -5,9 +5,7 @@
 use super::malformed::{add_to_c0, delta, read};
 use super::*;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use trefoil_matching::{
-    Decisions, KeyHolderError, LaneSet, SubjectRecord, TenantRecord, Vault, VaultError, VaultState,
-};
+use trefoil_matching::{Decisions, KeyHolderError, LaneSet, VaultError, Write};
 
 const STRICT: DecisionPolicy = DecisionPolicy {
     threshold: 25_000,
@@ -145,61 +143,22 @@ fn budgets_survive_a_restart() {
     assert!(made <= 6, "{made} of 40: each restart cost what was reserved");
 }
 
-/// A vault that can write attempts so often, and malformed jobs never.
-struct FullDisk(MemoryVault, AtomicUsize);
-
-impl Vault for FullDisk {
-    fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        self.0.tenants()
-    }
-    fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        self.0.subjects(tenant)
-    }
-    fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        if record.malformed > 0 { Err(VaultError("disk full".into())) } else { self.0.put_tenant(record) }
-    }
-    fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        self.0.put_subject(tenant, record)
-    }
-    fn erase_epoch(&self, _: &TenantId, _: u32) -> Result<(), VaultError> {
-        Err(VaultError("disk full".into()))
-    }
-    fn opening_key(&self) -> Result<Option<zeroize::Zeroizing<Vec<u8>>>, VaultError> {
-        self.0.opening_key()
-    }
-    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
-        self.0.put_opening_key(key)
-    }
-    fn opened_until(&self) -> Result<u64, VaultError> {
-        self.0.opened_until()
-    }
-    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
-        self.0.put_opened_until(time)
-    }
-    fn delete_subject(&self, _: &TenantId, _: &Handle, _: u32) -> Result<(), VaultError> {
-        Err(VaultError("disk full".into()))
-    }
-    fn put_attempts(
-        &self,
-        tenant: &TenantId,
-        records: &[(Handle, u32, AttemptRecord)],
-    ) -> Result<(), VaultError> {
-        let left = self.1.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1));
-        left.map_err(|_| VaultError("disk full".into()))?;
-        self.0.put_attempts(tenant, records)
-    }
-    fn state(&self) -> VaultState {
-        self.0.state()
-    }
-}
-
-/// A world on a disk that has room for so many writes of attempts.
+/// A world on a disk that has room for so many writes of attempts, and none for malformed jobs and erasures.
 fn full_disk(writes: usize) -> World {
-    let mut world = World::new(STRICT);
-    let vault = FullDisk(MemoryVault::default(), AtomicUsize::new(writes));
-    world.key_holder = KeyHolder::new(Box::new(vault), &mut world.rng, NOW).expect("empty");
-    world.key = world.key_holder.create_tenant(TENANT, KeyStructure::PerSubject, STRICT).expect("new");
-    world
+    let left = AtomicUsize::new(writes);
+    World::in_vault(
+        KeyStructure::PerSubject,
+        STRICT,
+        MemoryVault::with(move |write| {
+            let has_room = match write {
+                Write::Tenant(record) => record.malformed == 0,
+                Write::Attempts => left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok(),
+                Write::Erasure => false,
+                Write::Subject | Write::Opening => true,
+            };
+            if has_room { Ok(()) } else { Err(VaultError("disk full".into())) }
+        }),
+    )
 }
 
 #[test]
@@ -237,8 +196,7 @@ fn an_answer_whose_attempt_or_failure_cannot_be_recorded_is_not_given() {
     let face = world.face();
     let template = world.enrol(1, 10, &face);
     assert!(matches!(world.key_holder.shred(named(1, 0)), Err(KeyHolderError::Vault(_))));
-    let job = world.mask(&[(&template, &face)]);
-    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
+    assert!(world.accepted(&template, &face));
 }
 
 #[test]

@@ -8,66 +8,27 @@ use crate::attacks::{POLYNOMIAL, unit};
 use crate::hostile_matcher::{at_minus, write_c1};
 use crate::malformed::{MASKED, PRIMES, get, put};
 use crate::quorum::WITNESS;
-use crate::three::{alone, key_of, seat_enrolment};
-use crate::{NOW, TENANT, lane_of, lenient, matcher_on, named, random_face};
+use crate::three::{Three, seat_enrolment};
+use crate::{NOW, TENANT, lane_of, lenient, named, random_face};
 use rand::{SeedableRng as _, rngs::StdRng};
-use std::sync::Arc;
 use trefoil_bfv::threshold::{Of, Partial, PieceMaster};
 use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Opened, Salt, Scheme, SubjectKey};
-use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
-use trefoil_matching::{
-    Embedding, KeyHolder, KeyHolderError, MatchJob, MemoryVault, PublicKey, Template, Tier, Vault as _,
-    split, unblind,
-};
-use trefoil_types::BatchId;
-
-/// A quorum with one person, whose honest seats are the first and the last.
-struct Quorum {
-    dealt: Vec<Vec<u8>>,
-    /// Of the first seat.
-    vault: Arc<MemoryVault>,
-    holders: Vec<QuorumHolder>,
-    key: PublicKey,
-    person: (Template, Embedding),
-    matcher: trefoil_matching::Matcher,
-}
+use trefoil_matching::quorum::{Parts, Seat, SeatJob};
+use trefoil_matching::{KeyHolderError, MatchJob, Vault as _, split};
 
 const COLLUDER: usize = 1;
 pub(crate) const THRESHOLD: i32 = 15_000;
 
-impl Quorum {
-    fn new() -> Quorum {
-        let mut rng = StdRng::seed_from_u64(77);
-        let pieces = Pieces::deal(&mut rng);
-        let dealt = pieces.iter().map(|pieces| pieces.to_bytes().to_vec()).collect();
-        let vault = Arc::new(MemoryVault::default());
-        let first = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).unwrap();
-        let key_holders = [Arc::new(first), alone(2), alone(3)];
-        let holders: Vec<QuorumHolder> =
-            pieces.into_iter().zip(key_holders).map(|(p, own)| QuorumHolder::new(own, p).unwrap()).collect();
-        holders.iter().for_each(|holder| holder.create_tenant(TENANT, lenient(THRESHOLD)).unwrap());
-        let key = key_of(&holders);
-        let face = random_face(&mut rng);
-        let (blinded, blind) = split(&face, &mut rng);
-        let contributions = [0, 1, 2].map(|seat: usize| holders[seat].contribute(named(1, 0), NOW).unwrap());
-        let answers = [0, 1, 2].map(|seat: usize| {
-            let enrolment = seat_enrolment(named(1, 0), lane_of(9), &blinded, contributions);
-            holders[seat].enrol(&enrolment).unwrap()
-        });
-        let person = (unblind(assemble(&answers).unwrap(), blind), face);
-        Quorum { dealt, vault, holders, key, person, matcher: matcher_on(Tier::detected(), 9) }
-    }
+/// With one person, whose honest seats are the first and the last.
+fn quorum() -> Three {
+    Three::new(lenient(THRESHOLD), 1)
+}
 
-    fn refetch(&mut self) {
-        self.key = key_of(&self.holders);
-    }
-
+impl Three {
     /// An honest batch in which the person logs in.
     fn job(&mut self, batch: u8) -> MatchJob {
-        let (template, face) = &self.person;
-        self.matcher
-            .mask(BatchId::new([batch; 16]), TENANT, THRESHOLD, &self.key, &[(template, face)])
-            .unwrap()
+        let face = self.people[0].2.clone();
+        self.login(batch, 0, &face)
     }
 
     /// The digits of the piece that the colluder lacks, as their sums over 32 places 128 apart, modulo 2.
@@ -181,7 +142,7 @@ fn made_up(job: &MatchJob, seat: Seat, which: usize, c1: &[(usize, i128)]) -> Se
 #[test]
 fn a_made_up_polynomial_gets_no_parts_whichever_it_is() {
     let comb: Vec<(usize, i128)> = (0..14).map(|d| at_minus(d, 1 << (66 + 2 * d))).collect();
-    let mut quorum = Quorum::new();
+    let mut quorum = quorum();
     let colluder = Seat::new(COLLUDER).unwrap();
     for honest in colluder.others() {
         let holder_at = honest.index();
@@ -226,14 +187,14 @@ pub(crate) fn added(c1: &mut [u8], polynomial: &[(usize, i128)]) {
 /// 32 digits of the missing piece. It passes if the tag key's own parity is guessed, and then for every job under that tag key.
 #[test]
 fn each_bit_of_a_key_costs_a_guessed_bit_of_the_tag_key_and_a_wrong_guess_a_malformed_job() {
-    let mut quorum = Quorum::new();
+    let mut quorum = quorum();
     let colluder = Seat::new(COLLUDER).unwrap();
     let honest = colluder.others()[0];
     const GUESSES: usize = 96;
     let (mut passed, mut run, mut runs) = (0, 0u32, [0; 8]);
     for k in 0..GUESSES {
         let crafted = made_up(&quorum.job(k as u8), honest, 3, &half_comb(k));
-        let begin = |quorum: &Quorum| quorum.holders[honest.index()].begin(&crafted, NOW);
+        let begin = |quorum: &Three| quorum.holders[honest.index()].begin(&crafted, NOW);
         match begin(&quorum) {
             Ok(begun) => {
                 passed += 1;
@@ -267,20 +228,20 @@ fn each_bit_of_a_key_costs_a_guessed_bit_of_the_tag_key_and_a_wrong_guess_a_malf
 /// again, the difference of two parts would be a product of the difference of two keys.
 #[test]
 fn the_same_job_under_another_key_is_flooded_otherwise() {
-    let mut quorum = Quorum::new();
+    let mut quorum = quorum();
     let job = quorum.job(1);
     // Small, so that what is left without the flooding is small too.
     let encoded = made_up(&job, Seat::ALL[0], 0, &[at_minus(5, 1 << 40)]).to_bytes();
-    let parts = |quorum: &Quorum| {
+    let parts = |quorum: &Three| {
         let begun = quorum.holders[0].begin(&SeatJob::from_bytes(&encoded).unwrap(), NOW).unwrap();
         (begun.digest(), coefficients(&begun.parts_for(Seat::ALL[1]).to_bytes()[36..36 + 384]))
     };
     let (digest, before) = parts(&quorum);
     assert_eq!((digest, before.clone()), parts(&quorum), "sent again, it is the same");
-    quorum.holders[0].key_holder().shred(named(1, 0)).unwrap();
+    quorum.holders[0].key_holder().shred(named(0, 0)).unwrap();
     let (blinded, _) = split(&random_face(&mut StdRng::seed_from_u64(5)), &mut StdRng::seed_from_u64(6));
-    let contributions = [quorum.holders[0].contribute(named(1, 0), NOW).unwrap(), [2; 32], [3; 32]];
-    quorum.holders[0].enrol(&seat_enrolment(named(1, 0), lane_of(9), &blinded, contributions)).unwrap();
+    let contributions = [quorum.holders[0].contribute(named(0, 0), NOW).unwrap(), [2; 32], [3; 32]];
+    quorum.holders[0].enrol(&seat_enrolment(named(0, 0), lane_of(0), &blinded, contributions)).unwrap();
     let (again, after) = parts(&quorum);
     assert_eq!(digest, again, "to the bytes the same job");
     let differences: Vec<i128> = before.iter().zip(&after).map(|(one, other)| centred(one - other)).collect();
@@ -290,7 +251,7 @@ fn the_same_job_under_another_key_is_flooded_otherwise() {
 /// The colluder's own tag key says nothing about those of the others.
 #[test]
 fn a_tag_for_one_seat_is_none_for_another() {
-    let mut quorum = Quorum::new();
+    let mut quorum = quorum();
     let job = quorum.job(1);
     let encoded = SeatJob::encode(&job).unwrap();
     let mut bytes = encoded[0].clone();
@@ -306,7 +267,7 @@ fn a_tag_for_one_seat_is_none_for_another() {
 /// gets a part of. The largest that passes is 2^20 times smaller than its flooding, so a part tells less than 2^-30 bits.
 #[test]
 fn what_a_tag_tolerates_is_drowned_in_the_parts() {
-    let mut quorum = Quorum::new();
+    let mut quorum = quorum();
     let colluder = Seat::new(COLLUDER).unwrap();
     let (mut largest_that_passes, mut smallest_refused) = (0, u32::MAX);
     for bits in (44..68).chain([74, 80, 90]) {
@@ -346,16 +307,13 @@ fn what_a_tag_tolerates_is_drowned_in_the_parts() {
 /// each at both other seats. 128 of them are a template. A gateway with a key-holder is two machines; the promise is about one.
 #[test]
 fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
-    let mut quorum = Quorum::new();
+    let mut quorum = quorum();
     let colluder = Seat::new(COLLUDER).unwrap();
     let [honest, _] = colluder.others();
     let scheme = Scheme::shared();
     const COORDINATES: usize = 8;
     for k in 0..COORDINATES {
-        let (template, face) = &quorum.person;
-        let lanes = [(template, &unit(k))];
-        let job =
-            quorum.matcher.mask(BatchId::new([k as u8; 16]), TENANT, THRESHOLD, &quorum.key, &lanes).unwrap();
+        let job = quorum.login(k as u8, 0, &unit(k));
         let masked = job.to_bytes();
         let masked = MaskedBatch::from_bytes(scheme, &masked[masked.len() - MASKED..]).unwrap();
         let jobs = SeatJob::encode(&job).unwrap().map(|bytes| SeatJob::from_bytes(&bytes).unwrap());
@@ -370,7 +328,7 @@ fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
         let missing = honest.pieces().iter().position(|piece| *piece == colluder.lacks()).unwrap();
         let c = partials(&theirs, colluder)[missing].clone();
         let opened = Opened::combine(scheme, &masked, [&a, &b, &c]);
-        assert_eq!(opened.scores()[9], 175 * i32::from(face.values()[k]));
+        assert_eq!(opened.scores()[0], 175 * i32::from(quorum.people[0].2.values()[k]));
     }
     let status = quorum.holders[honest.index()].key_holder().status();
     assert_eq!((status.attempts, status.failures), (COORDINATES as u64, 0));

@@ -9,8 +9,7 @@ fn the_ciphertext_needs_both_shares() {
     let mut world = World::new(lenient(30_000));
     let face = world.face();
     let template = world.enrol(1, 2, &face);
-    let job = world.mask(&[(&template, &face)]);
-    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(2)));
+    assert!(world.accepted(&template, &face));
 
     // Unblinded with another share, or with none (an all-zero one), the subject does not match.
     let (blinded, _) = split(&face, &mut world.rng);
@@ -62,13 +61,11 @@ fn a_shredded_template_is_gone_and_the_rest_of_the_batch_can_be_masked_again() {
         Err(KeyHolderError::UnknownSubjects(lanes)) => assert_eq!(lanes, LaneSet::from_bits(1 << 1)),
         other => panic!("expected the shredded lane, got {other:?}"),
     }
-    let job = world.mask(&[(&kept, &other)]);
-    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(2)));
+    assert!(world.accepted(&kept, &other));
 
     // Enrolled again, the subject has a new key: the old ciphertext stays dead, the new one works.
     let renewed = world.enrol(1, 1, &face);
-    let job = world.mask(&[(&renewed, &face)]);
-    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(1)));
+    assert!(world.accepted(&renewed, &face));
     let job = world.mask(&[(&gone, &face)]);
     assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }

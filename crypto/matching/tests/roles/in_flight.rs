@@ -8,70 +8,18 @@ use super::*;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use trefoil_matching::quorum::{Seat, SeatJob};
-use trefoil_matching::{
-    Decisions, KeyHolderError, SubjectRecord, TenantRecord, Vault, VaultError, VaultState,
-};
+use trefoil_matching::{Decisions, KeyHolderError, Write};
 
 /// A vault in which the first jobs meet, after the check of their tag keys and before they are decrypted: there their attempts are put on record.
-struct Meeting {
-    inner: MemoryVault,
-    here: Barrier,
-    jobs: usize,
-    before: AtomicUsize,
-}
-
-/// A key-holder in which the first jobs meet, each of other people.
-fn meeting(jobs: usize) -> KeyHolder {
+#[expect(clippy::disallowed_methods, reason = "counts in a test")]
+fn meeting(jobs: usize) -> MemoryVault {
     let (here, before) = (Barrier::new(jobs), AtomicUsize::new(0));
-    let vault = Meeting { inner: MemoryVault::default(), here, jobs, before };
-    KeyHolder::new(Box::new(vault), &mut StdRng::seed_from_u64(1), NOW).expect("an empty vault")
-}
-
-impl Vault for Meeting {
-    fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        self.inner.tenants()
-    }
-    fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        self.inner.subjects(tenant)
-    }
-    fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
-        self.inner.put_tenant(record)
-    }
-    fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        self.inner.put_subject(tenant, record)
-    }
-    fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
-        self.inner.erase_epoch(tenant, epoch)
-    }
-    fn opening_key(&self) -> Result<Option<zeroize::Zeroizing<Vec<u8>>>, VaultError> {
-        self.inner.opening_key()
-    }
-    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
-        self.inner.put_opening_key(key)
-    }
-    fn opened_until(&self) -> Result<u64, VaultError> {
-        self.inner.opened_until()
-    }
-    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
-        self.inner.put_opened_until(time)
-    }
-    fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
-        self.inner.delete_subject(tenant, handle, generation)
-    }
-    #[expect(clippy::disallowed_methods, reason = "counts in a test")]
-    fn put_attempts(
-        &self,
-        tenant: &TenantId,
-        records: &[(Handle, u32, AttemptRecord)],
-    ) -> Result<(), VaultError> {
-        if self.before.fetch_add(1, SeqCst) < self.jobs {
-            self.here.wait();
+    MemoryVault::with(move |write| {
+        if matches!(write, Write::Attempts) && before.fetch_add(1, SeqCst) < jobs {
+            here.wait();
         }
-        self.inner.put_attempts(tenant, records)
-    }
-    fn state(&self) -> VaultState {
-        self.inner.state()
-    }
+        Ok(())
+    })
 }
 
 /// Claim M13: Malformed jobs are counted without a time window. The third freezes the tenant until an operator resets the count, and each
@@ -81,10 +29,7 @@ impl Vault for Meeting {
 /// of them it is tells a parity.
 #[test]
 fn of_32_jobs_in_flight_one_is_told_that_it_is_malformed() {
-    let mut world = World::new(policy(15_000));
-    world.key_holder = meeting(32);
-    let keys = KeyStructure::PerSubject;
-    world.key = world.key_holder.create_tenant(TENANT, keys, policy(15_000)).expect("a new tenant");
+    let mut world = World::in_vault(KeyStructure::PerSubject, policy(15_000), meeting(32));
     let people = full(&mut world);
     let crafted = |(k, (template, face)): (usize, &(Template, Embedding))| {
         let mut bytes = world.mask(&[(template, face)]).to_bytes();
@@ -103,25 +48,22 @@ fn of_32_jobs_in_flight_one_is_told_that_it_is_malformed() {
     // The next tag key is in force, and honest people log in.
     world.refetch();
     let (template, face) = &people[0];
-    let honest = world.mask(&[(template, face)]);
-    assert!(world.key_holder.decide(&honest, NOW).expect("honest").accepted(template.lane));
+    assert!(world.accepted(template, face));
 }
 
 /// Claim M13.
 #[test]
 fn of_8_jobs_in_flight_at_a_seat_one_is_told_that_it_is_malformed() {
     let mut three = Three::with(Arc::new(meeting(8)), policy(15_000), 8);
-    let seat = Seat::ALL[0];
-    let (matcher, key) = (&mut three.matcher, &three.keys[0]);
-    let crafted = |(template, _, face): &(Template, Template, Embedding)| {
-        let job = matcher.mask(BatchId::new([5; 16]), TENANT, 15_000, key, &[(template, face)]);
-        let mut bytes = job_of(seat, &job.expect("a valid batch")).to_bytes();
+    let crafted = |person: usize| {
+        let face = three.people[person].2.clone();
+        let mut bytes = job_of(Seat::ALL[0], &three.login(5, person, &face)).to_bytes();
         // Its tag is not that of its c1.
         let last = bytes.len() - 12;
         bytes[last] ^= 1;
         SeatJob::from_bytes(&bytes).expect("canonical")
     };
-    let jobs: Vec<SeatJob> = three.people.iter().map(crafted).collect();
+    let jobs: Vec<SeatJob> = (0..8).map(crafted).collect();
     let holder = &three.holders[0];
     let told = at_once(&jobs, |job| holder.begin(job, NOW).err());
     let count = |of: fn(&KeyHolderError) -> bool| told.iter().flatten().filter(|one| of(one)).count();

@@ -1,8 +1,8 @@
 //! What one of three key-holders can do that lies to the other two.
 
-use crate::malformed::{MASKED, get, one_in, put};
+use crate::malformed::{MASKED, PRIMES, add, add_score, delta, put};
 use crate::quorum::WITNESS;
-use crate::three::{PRIMES, Three, altered, job_of};
+use crate::three::{Three, altered, job_of};
 use crate::{NOW, lane_of, lenient};
 use rand::Rng as _;
 use trefoil_matching::quorum::{Parts, Seat, SeatJob};
@@ -22,8 +22,7 @@ fn a_liar_is_named_and_changes_nothing() {
             let replayed = [&truth.to_bytes()[..36], &replayed[36..]].concat();
             let mut garbage = truth.to_bytes().to_vec();
             for at in (36..garbage.len()).step_by(6) {
-                let residue = three.rng.next_u64() % PRIMES[1];
-                garbage[at..at + 6].copy_from_slice(&residue.to_le_bytes()[..6]);
+                put(&mut garbage, at, three.rng.next_u64() % PRIMES[1]);
             }
             let both_shifted = altered(&altered(&truth, 0, 3, 1 << 77), 1, 3, 1 << 77);
             let lies =
@@ -45,10 +44,6 @@ fn a_liar_is_named_and_changes_nothing() {
             }
         }
     }
-}
-
-fn delta() -> u128 {
-    (u128::from(PRIMES[0]) * u128::from(PRIMES[1]) - 1) / 65_537
 }
 
 /// What `liar` sends to `seat` with the piece that `seat` lacks, and its witness, moved by so many whole scores in all lanes.
@@ -130,13 +125,13 @@ fn every_lie_about_one_lane_is_refused_but_the_one_that_knows_the_factor() {
 }
 
 /// The factor of a lane in the witness of the seat that this job is for. Only a matcher knows it beforehand.
-fn factor(job: &SeatJob, lane: usize) -> i64 {
+pub(crate) fn factor(job: &SeatJob, lane: usize) -> i64 {
     let bytes = job.to_bytes();
     i64::from(u32::from_le_bytes(bytes[WITNESS + 4 * lane..][..4].try_into().unwrap()))
 }
 
 /// A score that is multiplied by the factor of its lane, as a witness has it.
-fn times(factor: i64, score: i32) -> i32 {
+pub(crate) fn times(factor: i64, score: i32) -> i32 {
     (factor * i64::from(score) % 65_537) as i32
 }
 
@@ -150,12 +145,11 @@ fn a_liar_who_knows_a_factor_stops_one_seat_and_turns_no_decision() {
     let missing = liar.pieces().iter().position(|piece| *piece == seat.lacks()).unwrap();
     // What was accepted, moved by 20,000, is below the threshold.
     let (by, factor) = (20_000, factor(&job_of(seat, &job), lane.index()));
-    let mut lie = three.parts(liar, seat, &job);
+    let mut lie = three.parts(liar, seat, &job).to_bytes().to_vec();
     for (which, score) in [(missing, by), (2, times(factor, by))] {
-        for (m, coefficient) in one_in(lane, score).into_iter().enumerate() {
-            lie = altered(&lie, which, m, delta() * coefficient);
-        }
+        add_score(&mut lie, 36 + 384 * which, lane, score);
     }
+    let lie = Parts::from_bytes(&lie).unwrap();
     let truth = (honest, three.parts(honest, seat, &job));
     for parts in [[(liar, lie.clone()), truth.clone()], [truth, (liar, lie)]] {
         let outcome = three.decide(seat, &job, &parts);
@@ -171,29 +165,19 @@ fn a_liar_who_knows_a_factor_stops_one_seat_and_turns_no_decision() {
 #[test]
 fn what_one_check_alone_sees_is_malformed() {
     let mut three = Three::new(lenient(15_000), 31);
-    let add = |bytes: &mut Vec<u8>, at: usize, coefficient: usize, value: u128| {
-        for (limb, prime) in PRIMES.iter().enumerate() {
-            let at = at + 6 * (32 * limb + coefficient);
-            let sum = (u128::from(get(bytes, at)) + value) % u128::from(*prime);
-            put(bytes, at, sum as u64);
-        }
-    };
     let encoded = |three: &mut Three| SeatJob::encode(&three.jobs(1)[0]).unwrap();
     let (witness, batch) = (WITNESS + 4 * 32, encoded(&mut three)[0].len() - MASKED);
     let empty = lane_of(31);
     let stray = |bytes: &mut Vec<u8>| {
         let factor = factor(&SeatJob::from_bytes(bytes).unwrap(), empty.index());
-        for (at, score) in [(batch, 1), (witness, times(factor, 1))] {
-            for (m, coefficient) in one_in(empty, score).into_iter().enumerate() {
-                add(bytes, at, m, delta() * coefficient);
-            }
-        }
+        add_score(bytes, batch, empty, 1);
+        add_score(bytes, witness, empty, times(factor, 1));
     };
     type Craft<'a> = (&'static str, &'a dyn Fn(&mut Vec<u8>));
     let crafts: [Craft<'_>; 4] = [
         ("nothing", &|_| ()),
-        ("error of the batch", &|bytes| add(bytes, batch, 5, delta() / 4)),
-        ("error of the witness", &|bytes| add(bytes, witness, 5, delta() / 4)),
+        ("error of the batch", &|bytes| add(bytes, batch, 32, 5, delta() / 4)),
+        ("error of the witness", &|bytes| add(bytes, witness, 32, 5, delta() / 4)),
         ("stray score", &stray),
     ];
     for (name, craft) in crafts {

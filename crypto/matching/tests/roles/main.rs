@@ -21,9 +21,9 @@ mod thresholds;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::{
-    AttemptPolicy, AttemptRecord, DecisionPolicy, Embedding, Handle, KeyHolder, KeyStructure, Lane, MatchJob,
-    Matcher, MemoryVault, PublicKey, SharedProbe, Template, TemplateName, TenantId, Tier, Vault as _, split,
-    unblind,
+    AttemptPolicy, AttemptRecord, DecisionPolicy, Embedding, Handle, KeyHolder, KeyHolderError, KeyStructure,
+    Lane, MatchJob, Matcher, MemoryVault, PublicKey, SharedProbe, Template, TemplateName, TenantId, Tier,
+    Vault as _, split, unblind,
 };
 use trefoil_types::BatchId;
 
@@ -69,9 +69,13 @@ impl World {
     }
 
     fn with_keys(keys: KeyStructure, policy: DecisionPolicy) -> World {
+        World::in_vault(keys, policy, MemoryVault::default())
+    }
+
+    fn in_vault(keys: KeyStructure, policy: DecisionPolicy, vault: MemoryVault) -> World {
         let mut rng = StdRng::seed_from_u64(1);
-        let vault = Arc::new(MemoryVault::default());
-        let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
+        let vault = Arc::new(vault);
+        let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rng, NOW).expect("an empty vault");
         let key = key_holder.create_tenant(TENANT, keys, policy).expect("a new tenant");
         let matcher = matcher_on(Tier::detected(), 9);
         World { vault, key_holder, key, matcher, rng, threshold: policy.threshold, probes: 0, sealed_at: NOW }
@@ -116,6 +120,20 @@ impl World {
         self.job(&shared).expect("sealed for it")
     }
 
+    /// Whether these are let in now, by an honest job of one lane.
+    fn accepted(&mut self, template: &Template, face: &Embedding) -> bool {
+        let job = self.mask(&[(template, face)]);
+        self.key_holder.decide(&job, NOW).expect("honest").accepted(template.lane)
+    }
+
+    /// Refuses the job as malformed, and forgives it.
+    #[track_caller]
+    fn refuses_as_malformed(&mut self, job: &MatchJob) {
+        let outcome = self.key_holder.decide(job, NOW);
+        assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{outcome:?}");
+        self.forgive();
+    }
+
     /// What an operator does about malformed jobs, and what the matcher does then.
     fn forgive(&mut self) {
         self.key_holder.forgive_malformed(TENANT).expect("the vault works");
@@ -130,8 +148,7 @@ impl World {
     /// Shares are sealed some seconds later from now on: those that the process before may have opened are refused.
     fn restart(&mut self) {
         self.sealed_at += 10;
-        self.key_holder =
-            KeyHolder::new(Box::new(Arc::clone(&self.vault)), &mut self.rng, NOW).expect("readable");
+        self.key_holder = KeyHolder::new(Arc::clone(&self.vault), &mut self.rng, NOW).expect("readable");
     }
 
     fn attempts_of(&self, name: u8) -> AttemptRecord {

@@ -140,8 +140,7 @@ fn a_sealed_probe_is_enrolled_as_nobodys_template_and_a_sealed_template_is_nobod
     assert!(world.job(&[(&victim, &probe)]).is_ok());
     assert!(matches!(world.job(&[(&victim, &probe)]), Err(KeyHolderError::SealedShares(_))));
     // Nor in a process that starts in the same second.
-    world.key_holder =
-        KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng, NOW).expect("readable");
+    world.key_holder = KeyHolder::new(Arc::clone(&world.vault), &mut world.rng, NOW).expect("readable");
     assert!(matches!(world.job(&[(&victim, &probe)]), Err(KeyHolderError::SealedShares(_))));
 }
 
@@ -153,7 +152,7 @@ fn a_share_that_was_opened_before_a_restart_does_not_open_after_it() {
     let template = world.enrol(1, 7, &face);
     let probe = world.device(&template, &face, b"nonce");
     assert!(world.job(&[(&template, &probe)]).is_ok());
-    let vault = Box::new(Arc::clone(&world.vault));
+    let vault = Arc::clone(&world.vault);
     world.key_holder = KeyHolder::new(vault, &mut world.rng, NOW + 1).expect("readable");
     assert!(matches!(world.job(&[(&template, &probe)]), Err(KeyHolderError::SealedShares(_))));
 }

@@ -1,18 +1,18 @@
 //! Three key-holders, any two of which decide.
 
 use crate::attacks::{add_to_end, made_up};
-use crate::malformed::MASKED;
-use crate::three::{PRIMES, Three, alone, job_of, key_of, seat_enrolment};
+use crate::malformed::{MASKED, PRIMES, add, put};
+use crate::three::{Three, alone, job_of, key_of, seat_enrolment};
 use crate::{NOW, TENANT, handle, lane_of, lenient, named, policy, random_face};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_kernels::{Cpu, keccak};
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, SeatKey, assemble};
 use trefoil_matching::{
-    Embedding, JobError, KeyHolder, KeyHolderError, KeyStructure, MatchJob, MemoryVault, PublicKey,
-    PublicKeyError, Vault as _, split,
+    JobError, KeyHolder, KeyHolderError, KeyStructure, MatchJob, MemoryVault, PublicKey, PublicKeyError,
+    Vault as _, split,
 };
-use trefoil_types::{BatchId, TenantId};
+use trefoil_types::TenantId;
 
 /// Bytes before the witness of a seat's job: seat, version, four tags.
 pub(crate) const WITNESS: usize = 1 + 4 + 4 * 384;
@@ -119,8 +119,8 @@ fn malformed_jobs_freeze_each_and_budgets_bind_each() {
             // c0 is at the head of the masked batch.
             let c0 = crafted[0].len() - MASKED;
             for at in (c0..c0 + 2 * 32 * 6).step_by(6) {
-                let residue = (three.rng.next_u64() % PRIMES[1]).to_le_bytes();
-                crafted.iter_mut().for_each(|job| job[at..at + 6].copy_from_slice(&residue[..6]));
+                let residue = three.rng.next_u64() % PRIMES[1];
+                crafted.iter_mut().for_each(|job| put(job, at, residue));
             }
             let crafted = crafted.map(|job| SeatJob::from_bytes(&job).unwrap());
             let parts = seat.others().map(|other| {
@@ -144,14 +144,8 @@ fn malformed_jobs_freeze_each_and_budgets_bind_each() {
 fn failures_are_counted_by_each() {
     let mut three = Three::new(policy(15_000), 1);
     let stranger = random_face(&mut three.rng);
-    let person = three.people[0].clone();
-    let mut job = |probe: &Embedding, batch| {
-        three
-            .matcher
-            .mask(BatchId::new([batch; 16]), TENANT, 15_000, &three.keys[0], &[(&person.0, probe)])
-            .unwrap()
-    };
-    let (wrong, right) = (job(&stranger, 1), job(&person.2, 2));
+    let face = three.people[0].2.clone();
+    let (wrong, right) = (three.login(1, 0, &stranger), three.login(2, 0, &face));
     let decide = |job: &MatchJob| {
         // Each begins once: what it sends to the others is what it decides with.
         let jobs = Seat::ALL.map(|seat| job_of(seat, job));
@@ -183,8 +177,8 @@ fn failures_are_counted_by_each() {
 fn what_was_not_decided_is_an_attempt_and_no_failure() {
     for seat in Seat::ALL {
         let mut three = Three::new(policy(15_000), 1);
-        let lanes = [(&three.people[0].0, &three.people[0].2)];
-        let job = three.matcher.mask(BatchId::new([1; 16]), TENANT, 15_000, &three.keys[0], &lanes).unwrap();
+        let face = three.people[0].2.clone();
+        let job = three.login(1, 0, &face);
         for _ in 0..10 {
             let outcome = three.decide(seat, &job, &[]);
             assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");
@@ -300,7 +294,7 @@ fn the_salt_of_an_enrolment_is_a_digest_of_what_each_of_the_three_contributes() 
     let [pieces, ..] = Pieces::deal(&mut rng);
     let (share, _) = split(&random_face(&mut rng), &mut rng);
     let vault = Arc::new(MemoryVault::default());
-    let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).unwrap();
+    let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rng, NOW).unwrap();
     let holder = QuorumHolder::new(Arc::new(key_holder), pieces).unwrap();
     holder.create_tenant(TENANT, policy(0)).unwrap();
     let mut before = None;
@@ -371,13 +365,7 @@ fn a_seat_that_lies_about_its_tag_basis_is_not_believed() {
             let mut lie = honest[liar.index()].to_bytes();
             // 2^52 in the constant coefficient: in every place of the transformed polynomial, modulo both primes.
             let at = 40 + part * polynomial;
-            for (residue, bytes) in lie[at..at + polynomial].chunks_exact_mut(6).enumerate() {
-                let prime = PRIMES[residue / 4096];
-                let mut word = [0; 8];
-                word[..6].copy_from_slice(bytes);
-                let planted = (u64::from_le_bytes(word) + (1 << 46)) % prime;
-                bytes.copy_from_slice(&planted.to_le_bytes()[..6]);
-            }
+            (0..4096).for_each(|place| add(&mut lie, at, 4096, place, 1 << 46));
             let mut keys = honest.clone();
             keys[liar.index()] = SeatKey::from_bytes(&lie).expect("canonical");
             match PublicKey::of_quorum(&keys, [0; 3]) {

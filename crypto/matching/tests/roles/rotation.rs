@@ -83,7 +83,7 @@ fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
         for subject in subjects {
             vault.put_subject(&TENANT, &SubjectRecord { epoch: 0, ..subject.clone() }).expect("memory");
         }
-        world.key_holder = KeyHolder::new(Box::new(vault), &mut world.rng, NOW).expect("readable");
+        world.key_holder = KeyHolder::new(Arc::new(vault), &mut world.rng, NOW).expect("readable");
         let mut disguised = new.clone();
         disguised.epoch = 0;
         let opened = world.accepts(&old_key, &disguised, &face);

@@ -1,5 +1,6 @@
 //! Three key-holders and the one that they are compared with.
 
+use crate::malformed::add;
 use crate::{NOW, TENANT, disturbed, lane_of, matcher_on, named, random_face};
 use rand::{SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
@@ -11,10 +12,12 @@ use trefoil_matching::{
 };
 use trefoil_types::BatchId;
 
-pub(crate) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
-
 /// Three key-holders and the one that they are compared with, with the same people.
 pub(crate) struct Three {
+    /// The pieces of each seat, in their encoding.
+    pub(crate) dealt: [Vec<u8>; 3],
+    /// Of the first seat.
+    pub(crate) vault: Arc<MemoryVault>,
     pub(crate) holders: Vec<QuorumHolder>,
     pub(crate) alone: KeyHolder,
     pub(crate) keys: [PublicKey; 2],
@@ -28,24 +31,27 @@ pub(crate) struct Three {
 
 impl Three {
     pub(crate) fn new(policy: DecisionPolicy, people: u8) -> Three {
-        Three::with(alone(1), policy, people)
+        Three::with(Arc::default(), policy, people)
     }
 
-    /// With this one in the first seat.
-    pub(crate) fn with(first: Arc<KeyHolder>, policy: DecisionPolicy, people: u8) -> Three {
+    /// With this vault at the first seat.
+    pub(crate) fn with(vault: Arc<MemoryVault>, policy: DecisionPolicy, people: u8) -> Three {
         let mut rng = StdRng::seed_from_u64(1);
-        let holders: Vec<QuorumHolder> = Pieces::deal(&mut rng)
+        let pieces = Pieces::deal(&mut rng);
+        let dealt = pieces.each_ref().map(|pieces| pieces.to_bytes().to_vec());
+        let holders: Vec<QuorumHolder> = pieces
             .into_iter()
-            .zip([first, alone(2), alone(3)])
+            .zip([alone_with(&vault, 1), alone(2), alone(3)])
             .map(|(pieces, own)| QuorumHolder::new(own, pieces).unwrap())
             .collect();
         holders.iter().for_each(|holder| holder.create_tenant(TENANT, policy).unwrap());
-        let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).unwrap();
+        let alone = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).unwrap();
         let its = alone.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
         let keys = [key_of(&holders), its];
         let matcher = matcher_on(Tier::detected(), 9);
+        let (people_there, threshold) = (Vec::new(), policy.threshold);
         let mut three =
-            Three { holders, alone, keys, people: Vec::new(), matcher, rng, threshold: policy.threshold };
+            Three { dealt, vault, holders, alone, keys, people: people_there, matcher, rng, threshold };
         (0..people).for_each(|name| three.enrol(name));
         three
     }
@@ -104,6 +110,12 @@ impl Three {
         })
     }
 
+    /// A batch in which one person shows this face to the three.
+    pub(crate) fn login(&mut self, batch: u8, person: usize, probe: &Embedding) -> MatchJob {
+        let lanes = [(&self.people[person].0, probe)];
+        self.matcher.mask(BatchId::new([batch; 16]), TENANT, self.threshold, &self.keys[0], &lanes).unwrap()
+    }
+
     /// What `from` sends to `to`.
     pub(crate) fn parts(&self, from: Seat, to: Seat, job: &MatchJob) -> Parts {
         self.holders[from.index()].begin(&job_of(from, job), NOW).unwrap().parts_for(to)
@@ -139,7 +151,6 @@ pub(crate) fn seat_enrolment(
     SeatEnrolment { name, lane, template, contributions }
 }
 
-/// A key-holder that has no tenant. Each seed makes others secrets.
 /// The public key that three make together, as a gateway asks for it.
 pub(crate) fn key_of(holders: &[QuorumHolder]) -> PublicKey {
     let seat_keys = |versions| [0, 1, 2].map(|seat: usize| holders[seat].seat_key(TENANT, versions).unwrap());
@@ -149,8 +160,13 @@ pub(crate) fn key_of(holders: &[QuorumHolder]) -> PublicKey {
     }
 }
 
+/// A key-holder that has no tenant. Each seed makes others secrets.
 pub(crate) fn alone(seed: u64) -> Arc<KeyHolder> {
-    Arc::new(KeyHolder::new(Box::<MemoryVault>::default(), &mut StdRng::seed_from_u64(seed), NOW).unwrap())
+    alone_with(&Arc::default(), seed)
+}
+
+fn alone_with(vault: &Arc<MemoryVault>, seed: u64) -> Arc<KeyHolder> {
+    Arc::new(KeyHolder::new(Arc::clone(vault), &mut StdRng::seed_from_u64(seed), NOW).unwrap())
 }
 
 pub(crate) type Decided = Result<(u32, Vec<Seat>, Vec<Seat>), KeyHolderError>;
@@ -158,12 +174,6 @@ pub(crate) type Decided = Result<(u32, Vec<Seat>, Vec<Seat>), KeyHolderError>;
 /// Adds `value` to a coefficient of the first or the second partial, or of that of the witness, modulo both primes.
 pub(crate) fn altered(parts: &Parts, which: usize, coefficient: usize, value: u128) -> Parts {
     let mut bytes = parts.to_bytes().to_vec();
-    for (limb, prime) in PRIMES.iter().enumerate() {
-        let at = 36 + 384 * which + 6 * (32 * limb + coefficient);
-        let mut word = [0; 8];
-        word[..6].copy_from_slice(&bytes[at..at + 6]);
-        let sum = (u128::from(u64::from_le_bytes(word)) + value) % u128::from(*prime);
-        bytes[at..at + 6].copy_from_slice(&(sum as u64).to_le_bytes()[..6]);
-    }
+    add(&mut bytes, 36 + 384 * which, 32, coefficient, value);
     Parts::from_bytes(&bytes).unwrap()
 }

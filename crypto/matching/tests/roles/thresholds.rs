@@ -1,7 +1,8 @@
 //! One job is decided under one threshold, at however many seats.
 
 use super::collusion::THRESHOLD;
-use super::malformed::{MASKED, PRIMES, delta, get, one_in, put};
+use super::liars::{factor, times};
+use super::malformed::{MASKED, add_score};
 use super::quorum::WITNESS;
 use super::three::{Three, job_of};
 use super::*;
@@ -22,19 +23,9 @@ fn under(job: &MatchJob, seat: Seat, threshold: i32) -> SeatJob {
 /// Adds to the score of lane 0 in a seat's job, in batch and witness alike: nothing of it is malformed.
 fn moved(job: &SeatJob, by: i32) -> SeatJob {
     let mut bytes = job.to_bytes();
-    let mut add = |c0: usize, score: i32| {
-        for (m, coefficient) in one_in(lane_of(0), score).into_iter().enumerate() {
-            for (limb, q) in PRIMES.iter().enumerate() {
-                let at = c0 + 6 * (32 * limb + m);
-                let sum = (u128::from(get(&bytes, at)) + delta() * coefficient) % u128::from(*q);
-                put(&mut bytes, at, sum as u64);
-            }
-        }
-    };
-    let factor =
-        i64::from(u32::from_le_bytes(job.to_bytes()[WITNESS..WITNESS + 4].try_into().expect("four")));
-    add(job.to_bytes().len() - MASKED, by);
-    add(WITNESS + 128, (i64::from(by) * factor).rem_euclid(65_537) as i32);
+    let batch = bytes.len() - MASKED;
+    add_score(&mut bytes, batch, lane_of(0), by);
+    add_score(&mut bytes, WITNESS + 128, lane_of(0), times(factor(job, 0), by));
     SeatJob::from_bytes(&bytes).expect("canonical")
 }
 
@@ -67,13 +58,10 @@ fn answers(three: &Three, jobs: &[SeatJob; 2]) -> [Result<u32, KeyHolderError>; 
 fn seats_decide_a_job_under_its_threshold_or_not_at_all() {
     let mut three = Three::new(policy(THRESHOLD), 1);
     let [one, other, _] = Seat::ALL;
-    let (template, _, face) = three.people[0].clone();
-    let key = three.keys[0].clone();
+    let face = three.people[0].2.clone();
     let mut job = |threshold: i32| {
-        three
-            .matcher
-            .mask(BatchId::new([1; 16]), TENANT, threshold, &key, &[(&template, &face)])
-            .expect("valid")
+        three.threshold = threshold;
+        three.login(1, 0, &face)
     };
     let [in_force, low, none] = [THRESHOLD, ANYBODY, i32::MIN].map(&mut job);
     let set = |seat: Seat, threshold: i32| {
@@ -134,14 +122,11 @@ fn two_seats_at_a_time_answer_no_more_often_than_a_policy_allows() {
     };
     for (is_match, most) in [(false, 10), (true, 40)] {
         let mut three = Three::new(DecisionPolicy { threshold: THRESHOLD, attempts }, 1);
-        let (template, _, face) = three.people[0].clone();
-        let probe = if is_match { face } else { random_face(&mut three.rng) };
-        let key = three.keys[0].clone();
+        let probe = if is_match { three.people[0].2.clone() } else { random_face(&mut three.rng) };
         let (mut answered, mut refused, mut batch) = (0, 0, 0);
         while refused < 3 {
             batch += 1;
-            let id = BatchId::new([batch; 16]);
-            let job = three.matcher.mask(id, TENANT, THRESHOLD, &key, &[(&template, &probe)]).expect("valid");
+            let job = three.login(batch, 0, &probe);
             let pair = [0, 1].map(|next| job_of(Seat::ALL[(usize::from(batch) + next) % 3], &job));
             match answers(&three, &pair) {
                 [Ok(one), Ok(other)] => {

@@ -1,22 +1,19 @@
 //! Receipts of changes: what a verifier must decide, as vectors that all verifiers share.
 
-use crate::fixture::{ISSUED_AT, ISSUER, Issued, NOW, blesses, statement};
+use crate::fixture::{
+    ISSUED_AT, ISSUER, Issued, NOW, blesses, edited, read, read_json, read_root, statement, write, write_json,
+};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
     Actor, ApiKeyId, Attestation, Change, Evidence, Handle, IssuerKeyId, Kind, OperatorId, SERVICE, Seal,
-    SessionId, Suite, TenantId, TrustRoot, VerifyError, What, consent_digest, statement_digest,
-    verify_change, verify_change_with_seal,
+    SessionId, Suite, TenantId, VerifyError, What, consent_digest, statement_digest, verify_change,
+    verify_change_with_seal,
 };
 
 const TENANT: TenantId = TenantId::new([1; 16]);
 const SEAL: &str = "changes-seal.cbor";
 const FULL: &str = "change-full.cbor";
-
-fn testdata(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata").join(name)
-}
 
 fn change(what: What) -> Change<'static> {
     Change {
@@ -160,19 +157,6 @@ fn seal() -> Receipts {
     Receipts { full: receipt(1, Evidence::Full(seal.clone())), compact: compact.collect(), seal }
 }
 
-fn read(name: &str) -> Vec<u8> {
-    std::fs::read(testdata(name)).unwrap()
-}
-
-fn edited(bytes: &[u8], case: &Value) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    for edit in case["edits"].as_array().unwrap() {
-        let (at, remove) = (edit["at"].as_u64().unwrap() as usize, edit["remove"].as_u64().unwrap() as usize);
-        bytes.splice(at..at + remove, hex::decode(edit["insert"].as_str().unwrap()).unwrap());
-    }
-    bytes
-}
-
 /// What this verifier decides of a case: the change, or the code of the refusal.
 fn decide(manifest: &Value, case: &Value) -> Result<Value, &'static str> {
     let base = case["base"].as_str().unwrap();
@@ -180,24 +164,25 @@ fn decide(manifest: &Value, case: &Value) -> Result<Value, &'static str> {
         FULL => read(FULL),
         name => hex::decode(manifest["compact"][name].as_str().unwrap()).unwrap(),
     };
-    let (bytes, seal) = (edited(&base, case), Seal::decode(&read(SEAL)).unwrap());
-    let root = TrustRoot::from_json(&String::from_utf8(read(case["trust_root"].as_str().unwrap())).unwrap());
+    let (bytes, seal) =
+        (edited(&base, case["edits"].as_array().unwrap()), Seal::decode(&read(SEAL)).unwrap());
+    let root = read_root(case["trust_root"].as_str().unwrap());
     let tenant =
         hex::decode(case["tenant"].as_str().unwrap_or(manifest["tenant"].as_str().unwrap())).unwrap();
     // Receipts of the service itself are of no tenant.
     let tenant = (!tenant.is_empty()).then(|| TenantId::new(tenant.try_into().unwrap()));
     let now = case["now"].as_u64().unwrap_or(NOW);
     let verified = match case["seal"].as_bool().unwrap() {
-        true => verify_change_with_seal(&bytes, &seal, &root.unwrap(), tenant.as_ref(), now),
-        false => verify_change(&bytes, &root.unwrap(), tenant.as_ref(), now),
+        true => verify_change_with_seal(&bytes, &seal, &root, tenant.as_ref(), now),
+        false => verify_change(&bytes, &root, tenant.as_ref(), now),
     };
     verified.map(|verified| told(verified.change())).map_err(|cause: VerifyError| cause.code())
 }
 
 fn make() -> Value {
     let Receipts { compact, full, seal } = seal();
-    std::fs::write(testdata(SEAL), seal.encode()).unwrap();
-    std::fs::write(testdata(FULL), &full).unwrap();
+    write(SEAL, seal.encode());
+    write(FULL, &full);
     let listed: serde_json::Map<String, Value> =
         compact.iter().map(|(name, bytes)| ((*name).to_owned(), json!(hex::encode(bytes)))).collect();
     let mut manifest = json!({"now": NOW, "tenant": hex::encode(TENANT), "compact": listed});
@@ -250,10 +235,9 @@ fn make() -> Value {
 #[test]
 fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
     if blesses("changes") {
-        let text = serde_json::to_string_pretty(&make()).unwrap() + "\n";
-        std::fs::write(testdata("changes.json"), text).unwrap();
+        write_json("changes.json", &make());
     }
-    let manifest: Value = serde_json::from_slice(&read("changes.json")).unwrap();
+    let manifest = read_json("changes.json");
     let (mut verified, mut refused) = (0, 0);
     for case in manifest["cases"].as_array().unwrap() {
         match decide(&manifest, case) {

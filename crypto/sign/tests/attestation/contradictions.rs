@@ -1,23 +1,21 @@
 //! Makes `testdata/contradictions.json` (with `TREFOIL_BLESS` set), or checks that its cases are the ones listed here: attestations that
 //! all verify, and how each two are related.
 
-use std::path::PathBuf;
 use trefoil_attest::{Account, BatchId, SessionId, TenantId};
 
 use serde_json::{Value, json};
 use trefoil_attest::{
-    Attestation, Decision, Evidence, ExpectedNonce, Policy, Relation, Seal, SealHeader, Statement, TrustRoot,
-    compare, statement_digest, tree::MerkleTree, verify_with_seal,
+    Attestation, Decision, Evidence, ExpectedNonce, Policy, Relation, Seal, SealHeader, Statement, compare,
+    compare_statements, statement_digest, tree::MerkleTree, verify_with_seal,
 };
 use trefoil_sign::SigningKeys;
 
-use crate::fixture::{ISSUED_AT, ISSUER, NOT_AFTER, NOT_BEFORE, NOW, blesses, rng, statement, vaults};
+use crate::fixture::{
+    ISSUED_AT, ISSUER, NOT_AFTER, NOT_BEFORE, NOW, blesses, read_json, read_root, rng, statement, vaults,
+    write_json,
+};
 
 const OTHER_ISSUER: &str = "https://other.example";
-
-fn testdata(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata").join(name)
-}
 
 /// Statements by name; the first is what the others are compared with.
 fn statements() -> Vec<(&'static str, Statement<'static>)> {
@@ -148,12 +146,10 @@ fn make() -> Value {
 /// verifier. An attestation that does not verify is no evidence.
 #[test]
 fn contradictions_are_decided_as_stated_and_their_vectors_belong_together() {
-    let file = testdata("contradictions.json");
     if blesses("contradictions") {
-        std::fs::write(&file, serde_json::to_string_pretty(&make()).unwrap() + "\n").unwrap();
+        write_json("contradictions.json", &make());
     }
-    let vectors: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    let root = |name: &str| TrustRoot::from_json(&std::fs::read_to_string(testdata(name)).unwrap()).unwrap();
+    let vectors = read_json("contradictions.json");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let bytes = |value: &Value| hex::decode(text(value)).unwrap();
     let seals: Vec<Seal> =
@@ -163,7 +159,7 @@ fn contradictions_are_decided_as_stated_and_their_vectors_belong_together() {
         .map(|(name, statement)| {
             let case = &vectors["attestations"][name];
             let seal = &seals[case["seal"].as_u64().unwrap() as usize];
-            (name, statement, bytes(&case["bytes"]), seal, root(&text(&case["trust_root"])))
+            (name, statement, bytes(&case["bytes"]), seal, read_root(&text(&case["trust_root"])))
         })
         .collect();
     let verified = |name: &str| {
@@ -179,6 +175,7 @@ fn contradictions_are_decided_as_stated_and_their_vectors_belong_together() {
         let (one, other) = (verified(one), verified(other));
         assert_eq!(compare(&one, &other).code(), expect);
         assert_eq!(compare(&other, &one).code(), expect, "in any order");
+        assert_eq!(compare_statements(other.statement(), one.statement()).code(), expect);
         assert_eq!(compare(&one, &other).is_contradiction(), expect.starts_with("contradiction"));
     }
     let listed: Vec<_> = vectors["pairs"]

@@ -1,6 +1,8 @@
 //! One issuer, one sealed tree of statements, and what a relying party knows.
 
+use serde_json::Value;
 use std::env;
+use std::path::PathBuf;
 use trefoil_attest::{Account, BatchId, SessionId, TenantId};
 
 use rand::{SeedableRng as _, rngs::StdRng};
@@ -30,6 +32,46 @@ pub(crate) const REVEALING_LEAF: u64 = 5;
 /// Whether these shared vectors are to be made anew: `TREFOIL_BLESS` is `1` for all or the name of some.
 pub(crate) fn blesses(vectors: &str) -> bool {
     env::var("TREFOIL_BLESS").is_ok_and(|what| what == "1" || what == vectors)
+}
+
+/// A file of the vectors that all verifiers share.
+fn testdata(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata").join(name)
+}
+
+pub(crate) fn read(name: &str) -> Vec<u8> {
+    std::fs::read(testdata(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+pub(crate) fn read_text(name: &str) -> String {
+    String::from_utf8(read(name)).unwrap()
+}
+
+pub(crate) fn read_json(name: &str) -> Value {
+    serde_json::from_slice(&read(name)).unwrap()
+}
+
+pub(crate) fn read_root(name: &str) -> TrustRoot {
+    TrustRoot::from_file(&read(name)).unwrap()
+}
+
+pub(crate) fn write(name: &str, bytes: impl AsRef<[u8]>) {
+    std::fs::write(testdata(name), bytes).unwrap();
+}
+
+pub(crate) fn write_json(name: &str, value: &Value) {
+    write(name, serde_json::to_string_pretty(value).unwrap() + "\n");
+}
+
+/// What the edits of a case make of its base.
+pub(crate) fn edited(bytes: &[u8], edits: &[Value]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for edit in edits {
+        let number = |field: &str| edit[field].as_u64().unwrap() as usize;
+        let (at, end) = (number("at"), number("at") + number("remove"));
+        bytes.splice(at..end, hex::decode(edit["insert"].as_str().unwrap()).unwrap());
+    }
+    bytes
 }
 
 pub(crate) fn rng() -> StdRng {

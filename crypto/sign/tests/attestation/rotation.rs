@@ -1,14 +1,14 @@
 //! From one version of a trust root to the next: every broken link of the chain is refused. With `TREFOIL_BLESS=rotation` the
 //! cases are written to `crypto/attest/testdata/rotation.json` and the roots beside it, for other verifiers.
 
-use std::path::PathBuf;
-
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 use trefoil_attest::{Cosignature, Family, KeySetStatus, TrustRoot, TrustedKeySet, UpdateError};
 use trefoil_sign::SigningKeys;
 
-use crate::fixture::{ISSUER, NOT_AFTER, NOT_BEFORE, NOW, blesses, rng};
+use crate::fixture::{
+    ISSUER, NOT_AFTER, NOT_BEFORE, NOW, blesses, read_json, read_root, rng, write, write_json,
+};
 
 const RETIRED: KeySetStatus = KeySetStatus::Retired { since: NOW };
 const REVOKED: KeySetStatus = KeySetStatus::Revoked { since: NOW };
@@ -197,23 +197,16 @@ fn a_revocation_needs_no_new_keys() {
 
 #[test]
 fn shared_rotation_vectors_are_decided_as_stated() {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata");
-    let path = directory.join("rotation.json");
     if blesses("rotation") {
-        let vectors = vectors(&directory);
-        std::fs::write(&path, serde_json::to_string_pretty(&vectors).unwrap() + "\n").unwrap();
-        let second = directory.join(vectors["cases"][0]["next"].as_str().unwrap());
-        let second = TrustRoot::decode(&std::fs::read(second).unwrap()).unwrap();
-        std::fs::write(directory.join("trust-root-2.json"), second.to_json()).unwrap();
+        let vectors = vectors();
+        write_json("rotation.json", &vectors);
+        write("trust-root-2.json", read_root(vectors["cases"][0]["next"].as_str().unwrap()).to_json());
     }
-    let manifest: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let manifest = read_json("rotation.json");
     let cases = manifest["cases"].as_array().unwrap();
     assert!(cases.len() >= 27);
     for case in cases {
-        let root = |field: &str| {
-            let path = directory.join(case[field].as_str().unwrap());
-            TrustRoot::decode(&std::fs::read(path).unwrap()).unwrap()
-        };
+        let root = |field: &str| read_root(case[field].as_str().unwrap());
         let decided = root("pinned").accept(&root("next"));
         let code = decided.as_ref().map_or_else(UpdateError::code, |()| "accepted");
         assert_eq!(code, case["expect"], "{}", case["name"]);
@@ -221,7 +214,7 @@ fn shared_rotation_vectors_are_decided_as_stated() {
 }
 
 /// Writes each trust root once, by its number, and names it in the cases.
-fn vectors(directory: &std::path::Path) -> Value {
+fn vectors() -> Value {
     let mut written: Vec<Vec<u8>> = Vec::new();
     let mut file = |root: &TrustRoot| {
         let bytes = root.encode();
@@ -230,7 +223,7 @@ fn vectors(directory: &std::path::Path) -> Value {
             written.len() - 1
         });
         let name = format!("rotation-{number}.cbor");
-        std::fs::write(directory.join(&name), bytes).unwrap();
+        write(&name, bytes);
         name
     };
     let cases: Vec<Value> = cases()

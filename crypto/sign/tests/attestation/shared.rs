@@ -6,7 +6,6 @@ mod crafted;
 mod receipts;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use trefoil_attest::{
@@ -15,12 +14,9 @@ use trefoil_attest::{
 
 use self::cbor::{byte_strings, items};
 use crate::fixture::{
-    AUDIENCE, EXPIRES_AT, ISSUED_AT, ISSUER, Issued, NONCE, NOW, OtherKeys, blesses, statement,
+    AUDIENCE, EXPIRES_AT, ISSUED_AT, ISSUER, Issued, NONCE, NOW, OtherKeys, blesses, read, read_json,
+    statement, write, write_json,
 };
-
-fn directory() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata")
-}
 
 /// The bytes that the cases edit.
 struct Bases {
@@ -43,14 +39,6 @@ impl Bases {
             other_keys: read("full-other-keys.cbor"),
         }
     }
-}
-
-fn read(name: &str) -> Vec<u8> {
-    std::fs::read(directory().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-fn write(name: &str, bytes: impl AsRef<[u8]>) {
-    std::fs::write(directory().join(name), bytes).unwrap();
 }
 
 /// Claim S20: Rust, Python and TypeScript agree on ML-DSA-65 and Falcon-512 signatures that no signer makes: at the limits of bounds and
@@ -85,11 +73,10 @@ fn shared_vectors_belong_together() {
         "cases": cases,
     });
     if std::env::var_os("TREFOIL_BLESS").is_some() {
-        write("cases.json", serde_json::to_string_pretty(&manifest).unwrap() + "\n");
+        write_json("cases.json", &manifest);
     }
-    let committed: Value = serde_json::from_slice(&read("cases.json")).unwrap();
     assert!(
-        committed == manifest,
+        read_json("cases.json") == manifest,
         "the case list is out of date; set TREFOIL_BLESS and look at the difference"
     );
 }

@@ -1,11 +1,9 @@
 //! Checkpoints and their cosignatures: signed here, verified by `trefoil-attest` with another implementation.
 
-use std::path::PathBuf;
-
 use trefoil_attest::witness::{Checkpoint, Witness, WitnessError};
 use trefoil_sign::WitnessKey;
 
-use crate::fixture::{ISSUER, NOW, blesses, rng};
+use crate::fixture::{ISSUER, NOW, blesses, read_text, rng, write};
 
 fn checkpoint() -> Checkpoint {
     Checkpoint { origin: ISSUER.into(), size: 17, root: [9; 32] }
@@ -110,17 +108,15 @@ fn verifier_keys_read_back_and_others_are_refused() {
 #[test]
 fn the_kept_note_is_one_of_these_witnesses() {
     let [a, b, _] = witnesses();
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata");
-    let (path, key_path) = (directory.join("checkpoint.txt"), directory.join("witness.txt"));
     if blesses("witness") {
         let lines = [&a, &b].map(|key| key.cosign(&checkpoint(), NOW).unwrap());
-        std::fs::write(&path, note(&checkpoint(), &lines)).unwrap();
-        std::fs::write(&key_path, a.witness().verifier_key()).unwrap();
+        write("checkpoint.txt", note(&checkpoint(), &lines));
+        write("witness.txt", a.witness().verifier_key());
     }
-    let key = Witness::parse(&std::fs::read_to_string(key_path).unwrap()).unwrap();
+    let key = Witness::parse(&read_text("witness.txt")).unwrap();
     assert_eq!(key, *a.witness());
     let known = [key, b.witness().clone()];
-    let (head, cosigned) = Checkpoint::verify(&std::fs::read_to_string(path).unwrap(), &known, 2).unwrap();
+    let (head, cosigned) = Checkpoint::verify(&read_text("checkpoint.txt"), &known, 2).unwrap();
     assert_eq!(head, checkpoint());
     assert!(cosigned.iter().all(|one| one.time == NOW), "{cosigned:?}");
 }

@@ -3,7 +3,7 @@ use trefoil_types::TenantId;
 
 use super::*;
 use crate::{
-    Digest, EPOCH_LIMIT, SessionClaim, StatementError,
+    Digest, EPOCH_LIMIT, ProofError, SessionClaim, StatementError,
     chain::{CHAIN_LENGTH_MAX, Chain, ChainLength},
     fixture::{self, AUDIENCE, POLICY, session_key, witness},
     proof_size_window, scope,
@@ -107,7 +107,7 @@ fn impossible_lengths_are_refused_before_the_proof_is_read() {
     let window = proof_size_window(Circuit::Cred2);
     for length in [0, 1, *window.start() as u32 - 1, *window.end() as u32 + 1, u32::MAX] {
         let error = changed(PROOF_LENGTH_AT, &length.to_le_bytes());
-        assert!(matches!(error, Some(EnvelopeError::ProofLength { .. })), "{length}: {error:?}");
+        assert!(matches!(error, Some(EnvelopeError::Proof(ProofError::Size { .. }))), "{length}: {error:?}");
     }
     let longer = (*window.end() as u32).to_le_bytes();
     assert_eq!(changed(PROOF_LENGTH_AT, &longer), Some(EnvelopeError::Truncated { field: "proof" }));
@@ -167,7 +167,7 @@ fn an_envelope_that_cannot_be_read_cannot_be_written() {
     let long = ProofEnvelope { audience: "a".repeat(256), ..envelope() };
     assert_eq!(long.encode().err(), Some(EnvelopeError::AudienceLength(256)));
     let short = ProofEnvelope { proof: vec![0; 10], ..envelope() };
-    assert!(matches!(short.encode().err(), Some(EnvelopeError::ProofLength { got: 10, .. })));
+    assert!(matches!(short.encode().err(), Some(EnvelopeError::Proof(ProofError::Size { got: 10, .. }))));
     let mut late = envelope();
     late.statement.epoch = EPOCH_LIMIT;
     let error = EnvelopeError::Statement(StatementError::Epoch(EPOCH_LIMIT));

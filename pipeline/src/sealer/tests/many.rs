@@ -50,29 +50,6 @@ struct Four {
     groups: Receiver<usize>,
 }
 
-/// What left, in order.
-#[derive(Debug)]
-enum Released {
-    Seal(Box<SealHeader>, Vec<u64>),
-    Refused(u64),
-}
-
-struct InOrder(Sender<Released>);
-
-impl Release<u64> for InOrder {
-    fn sealed(&self, sealed: Sealed<u64>) {
-        let replies = sealed.lanes().map(|lane| lane.reply).collect();
-        self.0
-            .send(Released::Seal(Box::new(sealed.under.seal.header.clone()), replies))
-            .expect("the test waits");
-    }
-
-    fn refused(&self, reply: u64, why: Refusal) {
-        assert_eq!(why, Refusal::Fault);
-        self.0.send(Released::Refused(reply)).expect("the test waits");
-    }
-}
-
 impl Four {
     fn start(cadence: Cadence, sealers: usize) -> Four {
         let (scripts, lines) = unbounded();
@@ -80,13 +57,13 @@ impl Four {
         let (send, out) = unbounded();
         let (told, groups) = unbounded();
         let copies: Copies = Arc::new(move || Ok(Box::new(Scripted(lines.clone(), begin.clone()))));
-        let origin = Origin::new("https://auth.example");
-        let end = End { origin, key_set_id: KeySetId::new([7; 32]), head: ChainHead::GENESIS };
+        let end = End { origin: issuer(), key_set_id: KeySetId::new([7; 32]), head: ChainHead::GENESIS };
         let sequence = Sequence { cadence, floor: Floor::NONE, sealers };
         let after_group = move |batches| told.send(batches).expect("the test waits");
-        let release = Arc::new(InOrder(send));
+        let release = Arc::new(Kept(send));
         let (outlet, sealer) =
-            Sealer::start_with(copies, end, sequence, Arc::new(Noon), release, after_group).expect("threads");
+            Sealer::start_with(copies, end, sequence, Arc::<Hand>::default(), release, after_group)
+                .expect("threads");
         Four { outlets: vec![outlet; 4], sealer, scripts, begun, out, groups }
     }
 
@@ -110,12 +87,16 @@ fn chain_of(released: &[Released], head: &ChainHead) -> (Vec<u64>, Vec<u64>) {
     let (mut end, mut sealed, mut refused) = (ChainHead::GENESIS, Vec::new(), Vec::new());
     for item in released {
         match item {
-            Released::Refused(reply) => refused.push(*reply),
-            Released::Seal(header, replies) => {
+            Err((reply, why)) => {
+                assert_eq!(*why, Refusal::Fault);
+                refused.push(*reply);
+            }
+            Ok(seal) => {
+                let header = &seal.under.seal.header;
                 assert_eq!(header.seal_number, end.next_number());
                 assert_eq!((header.previous, header.log_root), (end.previous, end.log.root()));
                 end.follow(header);
-                sealed.extend(replies);
+                sealed.extend(replies(seal));
             }
         }
     }
@@ -181,11 +162,7 @@ fn a_fault_in_the_middle_refuses_all_that_followed_and_nothing_before_it() {
 }
 
 fn numbers(released: &[Released]) -> Vec<u64> {
-    let number = |item: &Released| match item {
-        Released::Seal(header, _) => Some(header.seal_number),
-        Released::Refused(_) => None,
-    };
-    released.iter().filter_map(number).collect()
+    released.iter().flatten().map(|sealed| sealed.under.seal.header.seal_number).collect()
 }
 
 /// Claim V8: Each thread signs at most one seal at a time, and a seal that is ready early waits for those before it.

@@ -3,6 +3,7 @@
 use super::*;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
+use std::sync::Arc;
 use trefoil_matching::quorum::{Pieces, QuorumHolder};
 use trefoil_matching::{
     AttemptPolicy, Context, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, LANES, Lane,
@@ -42,7 +43,7 @@ impl World {
     }
 
     fn plain(&mut self) -> (MatchJob, Template) {
-        let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
+        let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
         let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, self.policy).unwrap();
         let people = self.faces();
         let mut enrol = |(name, lane, face): &(TemplateName, Lane, Embedding)| {
@@ -58,7 +59,7 @@ impl World {
     }
 
     fn shared(&mut self) -> (MatchJob, ProbeJob) {
-        let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
+        let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
         let key = key_holder.create_tenant(TENANT, KeyStructure::PerTenant, self.policy).unwrap();
         let sealing = key_holder.sealing_key();
         let people = self.faces();
@@ -82,7 +83,7 @@ impl World {
     /// A seat's job, encoded, and parts of it.
     fn seat(&mut self) -> (Vec<u8>, Parts) {
         let mut holders = Pieces::deal(&mut self.rng).map(|pieces| {
-            let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
+            let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut self.rng, 0).unwrap();
             QuorumHolder::new(key_holder.into(), pieces).unwrap()
         });
         holders.iter().for_each(|holder| holder.create_tenant(TENANT, self.policy).unwrap());
@@ -117,7 +118,7 @@ impl World {
         let (seat_job, parts) = self.seat();
         let (blinded, _) = split(&Embedding::quantise(&[1.0; 128]).unwrap(), &mut self.rng);
         let context = Context::template(&TENANT, &NAME.handle, &[1; IDEMPOTENCY_KEY_BYTES_MAX], u64::MAX);
-        let sealing = KeyHolder::new(Box::<MemoryVault>::default(), &mut self.rng, 0).unwrap().sealing_key();
+        let sealing = KeyHolder::new(Arc::<MemoryVault>::default(), &mut self.rng, 0).unwrap().sealing_key();
         let sealed = SealedTemplate {
             sealed: sealing.seal(&context, &Share::random(&mut self.rng)),
             idempotency_key: vec![1; IDEMPOTENCY_KEY_BYTES_MAX],
@@ -223,12 +224,12 @@ fn the_longest_replies_fit() {
         assert_eq!(reply_frame(&read), frame);
         assert!(read_reply(&frame[4..frame.len() - 1]).is_none());
     };
-    let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut world.rng, 0).unwrap();
+    let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut world.rng, 0).unwrap();
     key_holder.create_tenant(TENANT, KeyStructure::PerTenant, world.policy).unwrap();
     key_holder.begin_rotation(TENANT).unwrap();
     longest(&Ok(Reply::PublicKeys(key_holder.public_keys(TENANT).unwrap())));
     let [pieces, ..] = Pieces::deal(&mut world.rng);
-    let seat = KeyHolder::new(Box::<MemoryVault>::default(), &mut world.rng, 0).unwrap();
+    let seat = KeyHolder::new(Arc::<MemoryVault>::default(), &mut world.rng, 0).unwrap();
     let seat = QuorumHolder::new(seat.into(), pieces).unwrap();
     seat.create_tenant(TENANT, world.policy).unwrap();
     longest(&Ok(Reply::SeatKey(seat.seat_key(TENANT, [u32::MAX; 3]).unwrap().into())));

@@ -82,7 +82,7 @@ fn a_monitor_that_panics_is_named_and_calls_fail_at_once() {
 #[test]
 fn an_answer_to_another_question_is_not_believed() {
     let mut rng = StdRng::seed_from_u64(1);
-    let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, 0).unwrap();
+    let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, 0).unwrap();
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
     let key = key_holder.create_tenant(TENANT, KeyStructure::PerTenant, policy).unwrap();
     let lane = |index| Lane::new(index).unwrap();

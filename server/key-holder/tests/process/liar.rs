@@ -7,6 +7,7 @@ use crate::three::{Gateway, KeyHolders, expected};
 use crate::world::{DECIDE_SEAT, Raw, Running, TENANT, frame_with, named};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
+use std::sync::Arc;
 use trefoil_host::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob};
@@ -32,7 +33,7 @@ impl Liar {
         let directory = DataDir::open(&seats.data(seat)).unwrap();
         let secret = directory.secret::<32>("vault.key").unwrap();
         let vault = SqliteVault::open(&directory.join("vault.sqlite"), &secret).unwrap();
-        let key_holder = KeyHolder::new(Box::new(vault), &mut rand::rng(), 0).unwrap();
+        let key_holder = KeyHolder::new(Arc::new(vault), &mut rand::rng(), 0).unwrap();
         let pieces = Pieces::from_bytes(&std::fs::read(directory.join("pieces.key")).unwrap()).unwrap();
         Liar { holder: QuorumHolder::new(key_holder.into(), pieces).unwrap(), directory }
     }

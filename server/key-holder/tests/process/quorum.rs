@@ -5,6 +5,7 @@ use crate::world::{
     DECIDE_SEAT, House, PROGRAM, Running, TENANT, frame_of, frame_with, lenient, matcher, named, under,
 };
 use std::process::Command;
+use std::sync::Arc;
 use trefoil_host::identity::Identity;
 use trefoil_key_holder::clients::{Clients, Right};
 use trefoil_key_holder::job_log;
@@ -118,7 +119,7 @@ fn parts_are_for_key_holders_only() {
     let holders = [1, 2, 3].map(|seat| seats.start(seat));
     let mut gateway = Gateway::new(&seats, &holders);
     let forgers = Pieces::deal(&mut rand::rng()).map(|pieces| {
-        let key_holder = KeyHolder::new(Box::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
+        let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut gateway.rng, 0).unwrap();
         let forger = QuorumHolder::new(key_holder.into(), pieces).unwrap();
         forger.create_tenant(TENANT, lenient(0)).unwrap();
         forger

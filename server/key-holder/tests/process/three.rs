@@ -5,6 +5,7 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trefoil_host::identity::Identity;
@@ -114,7 +115,7 @@ impl Gateway {
         let quorum = Quorum::start(at, bounds).unwrap();
         quorum.wait_until_ready(Instant::now() + PATIENCE).unwrap();
         let mut rng = StdRng::seed_from_u64(3);
-        let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, 0).unwrap();
+        let alone = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, 0).unwrap();
         let alone = Local::new(alone.into(), || 0);
         let keys = [&quorum as &dyn KeyHolding, &alone]
             .map(|role| role.create_tenant(TENANT, KeyStructure::PerSubject, lenient(15_000)).unwrap());

@@ -48,7 +48,7 @@ fn face() -> Embedding {
 
 fn template() -> Template {
     let rng = &mut rand::rng();
-    let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), rng, 0).expect("an empty vault");
+    let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), rng, 0).expect("an empty vault");
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
     key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("new");
     let (blinded, blind) = split(&face(), rng);

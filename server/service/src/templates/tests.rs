@@ -3,6 +3,7 @@
 use super::*;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
+use std::sync::Arc;
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, Lane, MemoryVault, TemplateName, split, unblind,
 };
@@ -12,7 +13,7 @@ const TENANT: TenantId = TenantId::new([7; 16]);
 /// A template of some subject, to be renamed.
 fn template(keys: KeyStructure) -> Template {
     let mut rng = StdRng::seed_from_u64(1);
-    let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, 0).expect("an empty vault");
+    let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, 0).expect("an empty vault");
     let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
     key_holder.create_tenant(TENANT, keys, policy).expect("new");
     let (blinded, blind) = split(&Embedding::quantise(&[1.0; 128]).expect("a vector"), &mut rng);

@@ -1,13 +1,9 @@
 //! A thousand histories that fork, made from a seed so that nothing but a digest of them is stored.
 
-use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use trefoil_attest::tree::{Hash, MerkleTree, leaf_hash, verify_consistency};
 
 use super::{committed, text};
-
-const SEED: &str = "trefoil consistency forks";
-const COUNT: u32 = 1_000;
 
 /// Two histories that part after `common` entries, of which two clients have seen one head each.
 struct Fork {
@@ -47,10 +43,6 @@ impl Fork {
     fn proofs(&self) -> [Vec<Hash>; 2] {
         [&self.new, &self.old_grown].map(|tree| tree.consistency(self.old.size()).unwrap())
     }
-}
-
-pub(crate) fn make() -> Value {
-    json!({ "seed": SEED, "count": COUNT, "digest": digest(SEED, COUNT) })
 }
 
 /// SHA-256 over each fork's two roots and two proofs: anybody who has the same digest has tested the same forks.

@@ -5,6 +5,7 @@ use trefoil_attest::{Attestation, Family, KeySetStatus, PublicKeySet, Seal, Trus
 
 use super::cbor::{argument, byte_strings};
 use super::{Bases, case, edit, find, read, seal_of, with};
+use crate::fixture::{edited, read_root};
 
 /// Where the parts of a receipt are, each with its head.
 #[derive(Clone)]
@@ -232,7 +233,7 @@ fn key_cases(own: &Sealed<'_>, theirs: &Sealed<'_>) -> Vec<Value> {
 
 /// The key set of a trust root that has one.
 fn keys(root: &str) -> PublicKeySet {
-    let root = TrustRoot::from_json(&String::from_utf8(read(root)).unwrap()).unwrap();
+    let root = read_root(root);
     let [only] = root.key_sets() else { panic!("more than one key set") };
     assert_eq!(only.status, KeySetStatus::Active);
     only.keys.clone()
@@ -241,14 +242,4 @@ fn keys(root: &str) -> PublicKeySet {
 /// The field at which an attestation is refused.
 fn refused_at(bytes: &[u8]) -> &'static str {
     Attestation::decode(bytes).expect_err("malformed").field
-}
-
-fn edited(bytes: &[u8], edits: &[Value]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    for edit in edits {
-        let number = |field: &str| edit[field].as_u64().unwrap() as usize;
-        let (at, end) = (number("at"), number("at") + number("remove"));
-        bytes.splice(at..end, hex::decode(edit["insert"].as_str().unwrap()).unwrap());
-    }
-    bytes
 }
