@@ -57,7 +57,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         attention: attention(app, &gauges),
         logins: LoginCounts { submitted, matched: matches, not_matched: denials },
         batches: BatchCounts { sealed: batches, lanes, lanes_max: LANES as u64 },
-        seals: SealCounts { stored: seals, pruned, archived, waits: gauges.seal_waits },
+        seals: SealCounts { stored: seals, pruned, archived, waits: gauges.seal_waited.is_some() },
         stage_bounds_s: text::bounds_ns().map(|bound| bound as f64 / 1e9).collect(),
         stages: stages(&service.counters),
         request_bounds_s: requests::bounds_s().collect(),
