@@ -36,7 +36,7 @@ pub fn note() -> Note {
 
 /// An open session of [`T`].
 pub fn session(id: u8) -> Session {
-    Session { tenant: T, id: SessionId::new([id; 32]), expires_at: 100, wrapped: vec![1; 100] }
+    Session { tenant: T, id: SessionId::new([id; 32]), opened_at: 10, expires_at: 100, wrapped: vec![1; 100] }
 }
 
 /// An API key of [`T`].
