@@ -107,6 +107,7 @@ fn slow(kept: &[Result<Kept, Refused>]) -> (impl Fn() -> Read + Clone + 'static,
     (read, reads)
 }
 
+/// Claim I14: Of many who miss one session, one reads its row.
 #[tokio::test]
 async fn of_many_who_miss_one_session_one_reads_its_row() {
     let (read, reads) = slow(&[Ok(Kept::Live(verdict(START)))]);
