@@ -208,6 +208,7 @@ mod tests {
         }
     }
 
+    /// Claim I7.
     #[test]
     fn tenants_that_come_and_go_do_not_starve_one_that_stays() {
         let mut batcher = Batcher::default();

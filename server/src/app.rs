@@ -106,7 +106,7 @@ impl App {
             arenas: service.templates.arenas(),
             ready: service.undecided().is_none(),
             disk: [service.disk.free(), service.disk.low_water()],
-            seal_waits: service.seal_log.waits(),
+            seal_waited: service.seal_log.waited(),
             expiries: [
                 self.certificate.until(),
                 service.keys_until(),

@@ -278,6 +278,7 @@ impl Config {
         range("limits.answer_timeout_s", self.limits.answer_timeout_s, 1, 60)?;
         range("limits.write_timeout_s", self.limits.write_timeout_s, 1, 300)?;
         range("limits.close_timeout_s", self.limits.close_timeout_s, 1, 60)?;
+        range("tls.warn_days", self.tls.warn_days, 0, 365)?;
         range("limits.refusals_in_a_row", self.limits.refusals_in_a_row.into(), 1, 1_000_000)?;
         range("limits.drain_timeout_s", self.limits.drain_timeout_s, 1, 600)?;
         range("pipeline.workers", self.pipeline.workers as u64, 0, 1024)?;

@@ -20,11 +20,13 @@ pub use table::Fault;
 /// Refused attempts of a tenant in the last ten minutes from which on somebody should look: the rate of the alert `TrefoilBudgetsTrip`.
 pub const TRIPS_MANY: u64 = 60;
 
+const DAY_S: u64 = 86_400;
+
 /// Logins that dispute the clock, from which on somebody should look.
 const DISPUTED_MANY: u64 = 20;
 
 /// What to do about the service's certificate before it ends.
-pub fn renewal(tls: &Tls) -> &'static str {
+fn renewal(tls: &Tls) -> &'static str {
     match tls.certificate.as_os_str().is_empty() {
         true => {
             "start the service again, which renews it with the same key: `trefoil` goes on with the old file, curl, Python and others that use \
@@ -35,28 +37,29 @@ pub fn renewal(tls: &Tls) -> &'static str {
 }
 
 /// A certificate that has expired or will soon.
-pub fn certificate(place: impl Display, until: u64, now: u64, renew: &str) -> Option<Finding> {
+pub fn certificate(place: impl Display, until: u64, now: u64, tls: &Tls) -> Option<Finding> {
     let faults = [Fault::CertificateExpired, Fault::CertificateExpires];
-    ending(faults, place, "the certificate", until, now).map(|found| found.do_this(renew))
+    ending(faults, place, "the certificate", [until, now], tls).map(|found| found.do_this(renewal(tls)))
 }
 
 /// An authority of callers' certificates that has expired or will soon.
-pub fn client_ca(place: impl Display, until: u64, now: u64) -> Option<Finding> {
+pub fn client_ca(place: impl Display, until: u64, now: u64, tls: &Tls) -> Option<Finding> {
     let faults = [Fault::ClientCaExpired, Fault::ClientCaExpires];
-    ending(faults, place, "an authority of callers' certificates", until, now)
+    ending(faults, place, "an authority of callers' certificates", [until, now], tls)
 }
 
 fn ending(
     [over, soon]: [Fault; 2],
     place: impl Display,
     what: &str,
-    until: u64,
-    now: u64,
+    [until, now]: [u64; 2],
+    tls: &Tls,
 ) -> Option<Finding> {
     if until <= now {
         Some(over.at(place, format!("{what} expired at {}", time(until))))
     } else {
-        (until - now < SOON_S).then(|| soon.at(place, format!("{what} expires at {}", time(until))))
+        (until - now < tls.warn_days * DAY_S)
+            .then(|| soon.at(place, format!("{what} expires at {}", time(until))))
     }
 }
 

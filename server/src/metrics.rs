@@ -13,6 +13,7 @@ use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
 use proofs::ProofGauges;
 use std::sync::Arc;
+use std::time::Duration;
 use text::Text;
 use trefoil_host::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
@@ -68,8 +69,8 @@ pub(crate) struct Gauges<'a> {
     pub outcomes: Vec<TenantOutcomes>,
     /// Bytes under the data directory: free, and the mark below which requests are refused.
     pub disk: [u64; 2],
-    /// Whether a seal waits for the store.
-    pub seal_waits: bool,
+    /// For how long a seal has waited for the store, if one waits.
+    pub seal_waited: Option<Duration>,
     /// When the TLS certificate, the signing keys and the first authority of callers' certificates expire, unix seconds.
     pub expiries: [Option<u64>; 3],
     /// The part of this node in its fleet, if it is in one: how many nodes it sees, and its figures.
@@ -189,14 +190,17 @@ impl Metrics {
 }
 
 /// Free disk space, and the pruning that frees more.
-fn render_disk(text: &mut Text, Gauges { disk: [free, low_water], seal_waits, retained, .. }: &Gauges<'_>) {
+fn render_disk(text: &mut Text, Gauges { disk: [free, low_water], seal_waited, retained, .. }: &Gauges<'_>) {
     let [pruned, archived] = retained.map(|count| count as f64);
     text.family("trefoil_disk_free_bytes", "gauge", "Free bytes of the file system under a directory");
     text.sample("trefoil_disk_free_bytes", "{directory=\"data\"}", *free as f64);
     let help = "Free bytes below which logins and enrolments are refused";
     text.single("trefoil_disk_low_water_bytes", "gauge", help, *low_water as f64);
     let help = "1 while a seal waits to be stored";
-    text.single("trefoil_seal_waits", "gauge", help, f64::from(u8::from(*seal_waits)));
+    text.single("trefoil_seal_waits", "gauge", help, f64::from(u8::from(seal_waited.is_some())));
+    let help = "For how long the oldest seal has waited to be stored, which is the age of its decided and unanswered logins; 0 if none waits";
+    let seconds = seal_waited.unwrap_or_default().as_secs_f64();
+    text.single("trefoil_seal_wait_seconds", "gauge", help, seconds);
     text.single("trefoil_seals_pruned_total", "counter", "Seals whose signatures were pruned", pruned);
     text.single("trefoil_seals_archived_total", "counter", "Seals written to the archive", archived);
 }

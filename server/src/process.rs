@@ -109,6 +109,7 @@ async fn serve(
 ) -> Result<(), String> {
     let reloads = signal(SignalKind::hangup());
     let living = tokio::spawn(live());
+    let warn_days = config.tls.warn_days;
     let (server, mut signals) = if config.store.standby {
         refuse_sockets(&sockets)?;
         let mut signals = signals();
@@ -123,7 +124,7 @@ async fn serve(
         (started.map_err(|cause| not_started(&cause, &data))?, signals())
     };
     drop(starting);
-    say_what_runs(&server, clock.unix_s());
+    say_what_runs(&server, clock.unix_s(), warn_days);
     output::tell(&format!(
         "public API    https://{}\nadmin API     https://{}\ncertificate   {}\nadmin token   {}\ntrust root    {}\n",
         server.public_address(),
@@ -198,7 +199,7 @@ async fn live() {
 }
 
 /// The first line of the log, which describes this process, and warnings of certificates and keys that expire soon.
-fn say_what_runs(server: &Server, now: u64) {
+fn say_what_runs(server: &Server, now: u64, warn_days: u64) {
     let Standing { directory, issuer, public_url, key_holder, tenants, certificate_until, keys_until } =
         server.standing();
     let until = |time: Option<u64>| time.map_or("unknown".to_owned(), time::format);
@@ -216,21 +217,17 @@ fn say_what_runs(server: &Server, now: u64) {
         keys_until = until(keys_until),
         "started"
     );
-    for (what, until, remedy) in [
+    for (what, until, within_s, remedy) in [
         (
             "TLS certificate",
             certificate_until,
+            warn_days * 86_400,
             "renew it; its files are read again when they change, or at SIGHUP",
         ),
-        ("signing keys", keys_until, "`trefoil keys rotate`, then start again"),
+        ("signing keys", keys_until, SOON_S, "`trefoil keys rotate`, then start again"),
     ] {
-        if let Some(until) = until.filter(|until| *until < now.saturating_add(SOON_S)) {
-            tracing::warn!(
-                what,
-                until = time::format(until),
-                remedy,
-                "runs out within 30 days, or has run out"
-            );
+        if let Some(until) = until.filter(|until| *until < now.saturating_add(within_s)) {
+            tracing::warn!(what, until = time::format(until), remedy, "runs out soon, or has run out");
         }
     }
 }

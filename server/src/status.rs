@@ -57,7 +57,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         attention: attention(app, &gauges),
         logins: LoginCounts { submitted, matched: matches, not_matched: denials },
         batches: BatchCounts { sealed: batches, lanes, lanes_max: LANES as u64 },
-        seals: SealCounts { stored: seals, pruned, archived, waits: gauges.seal_waits },
+        seals: SealCounts { stored: seals, pruned, archived, waits: gauges.seal_waited.is_some() },
         stage_bounds_s: text::bounds_ns().map(|bound| bound as f64 / 1e9).collect(),
         stages: stages(&service.counters),
         request_bounds_s: requests::bounds_s().collect(),
@@ -97,16 +97,16 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let mut stood = app.stood.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found = Vec::new();
     let [certificate, keys, authority] = gauges.expiries;
-    let renew = findings::renewal(&app.config.tls);
+    let tls = &app.config.tls;
     let file = app.certificate.certificate().display();
-    found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
+    found.extend(certificate.and_then(|until| findings::certificate(file, until, now, tls)));
     found.extend(app.certificate.refused().map(|why| {
         let place = app.certificate.certificate().display();
         Fault::CertificateNotRenewed.at(place, why.as_str())
     }));
     if let Some(callers) = app.certificate.client_ca() {
         let place = callers.path().display();
-        found.extend(authority.and_then(|until| findings::client_ca(place, until, now)));
+        found.extend(authority.and_then(|until| findings::client_ca(place, until, now, tls)));
     }
     let trust_root = directory.join(TRUST_ROOT_FILE);
     let valid = keys.map(|until| (service.trust_root.from().unwrap_or(0), until));

@@ -288,6 +288,7 @@ pub(crate) fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, Tl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
     use rustls::RootCertStore;
     use rustls::client::WebPkiServerVerifier;
     use rustls::client::danger::ServerCertVerifier as _;
@@ -307,13 +308,7 @@ mod tests {
         let start = SystemTime::now();
         let at = |day: u32| {
             let directory = DataDir::open(&path).unwrap();
-            let names = NAMES.map(str::to_owned).to_vec();
-            let tls = Tls {
-                certificate: PathBuf::new(),
-                private_key: PathBuf::new(),
-                names,
-                client_ca: PathBuf::new(),
-            };
+            let tls = Tls { names: NAMES.map(str::to_owned).to_vec(), ..Config::embedded().tls };
             let pair = Pair::open(&tls, &directory, start + day * DAY).unwrap();
             (pem(&directory), pair)
         };

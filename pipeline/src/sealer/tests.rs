@@ -430,6 +430,7 @@ impl Clock for Says {
     }
 }
 
+/// Claim I20: No seal is dated before an earlier one.
 #[test]
 fn no_seal_is_dated_before_an_earlier_one() {
     let restored = Some(Restoration { time: 90, first: 0 });

@@ -204,6 +204,8 @@ impl Door<usize> for Guarded {
     }
 }
 
+/// Claim I11: A login is looked up once, and spends nothing before its MAC is checked.
+///
 /// In the order in which a stranger would learn least: the MAC, the conditions of the verdict, and last what is used once.
 pub(crate) fn what_is_not_its_holders_is_refused_and_spends_nothing<C: Cache<Verdict>>(cache: C) {
     let world = World::proven(cache);

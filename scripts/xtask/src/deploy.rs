@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::fleet;
 use crate::repo::Repo;
 use crate::steps::{Steps, shown};
 use crate::tools;
+use crate::{containers, fleet};
 
 const FOLDER: &str = "scripts/deploy";
 
@@ -37,6 +37,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     });
     steps.step_with("units for systemd", [tools::systemd_analyze(repo)], || verify(&folder.join("systemd")));
     fleet::add(repo, steps);
+    containers::add(repo, steps);
 }
 
 /// Checks the units, except for the program and its user, which this machine need not have.

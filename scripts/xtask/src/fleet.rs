@@ -16,9 +16,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
 /// The script of the fleet, which verifies its logins itself.
 fn start(repo: &Repo) -> Result<String, String> {
     let mut command = repo.command("scripts/deploy/fleet/fleet");
-    // Below the ports that the system gives away, and others than those of a run beside this one.
-    let port = 20_000 + std::process::id() % 200 * 50;
-    command.arg("--once").arg("--program").arg(repo.binary("trefoil")?).args(["--port", &port.to_string()]);
+    command.arg("--once").arg("--program").arg(repo.binary("trefoil")?).args(["--port", &port().to_string()]);
     command.env("TREFOIL_KEYS_PRECOMPUTE", "brief").stdin(Stdio::null());
     let printed = said(&mut command)?;
     // The script asks them, and fails for shared keys; this is that it has asked.
@@ -29,4 +27,9 @@ fn start(repo: &Repo) -> Result<String, String> {
             .to_owned()),
         (logins, _) => Err(format!("{logins} of 4 logins, {unshared} of 3 nodes with keys of their own\n{printed}")),
     }
+}
+
+/// The first of 50 ports, below those that the system gives away, and others than those of a run beside this one.
+pub(crate) fn port() -> u32 {
+    20_000 + std::process::id() % 200 * 50
 }

@@ -5,6 +5,7 @@
 
 mod claims;
 mod clients;
+mod containers;
 mod deny;
 mod deploy;
 mod described;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         ["clients"] => clients::run(&repo),
         ["packages"] => clients::packages(&repo),
         ["deploy"] => deploy::run(&repo),
+        ["containers"] => containers::run(&repo),
         ["described"] => described::run_alone(&repo),
         ["generators"] => generators::run_alone(&repo, Scale::Test),
         ["generators", "--all"] => generators::run_alone(&repo, Scale::Soak),

@@ -107,6 +107,18 @@ pub(crate) fn systemd_analyze(repo: &Repo) -> Found {
     Ok(said.lines().next().unwrap_or_default().to_owned())
 }
 
+/// What runs containers. Its storage needs no daemon, and files of another user need root.
+pub(crate) fn podman(repo: &Repo) -> Found {
+    const ADVICE: &str = "podman, such as apt-get install podman runc catatonit";
+    let version = at_least(repo, "podman", "--version", (4, 3), ADVICE)?;
+    repo.said("catatonit", &["--version"]).map_err(|_| format!("no catatonit: install {ADVICE}"))?;
+    match repo.said("id", &["-u"])?.trim() {
+        "0" => Ok(version),
+        _ => Err("podman is there, and only root can give directories to the image's user: run this as root"
+            .to_owned()),
+    }
+}
+
 /// A C++ compiler, for libFuzzer itself.
 pub(crate) fn cxx(repo: &Repo) -> Found {
     // Only the `cc` crate knows how to read it.

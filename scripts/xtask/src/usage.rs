@@ -16,7 +16,8 @@ usage: cargo xtask <task>
   clients           the TypeScript and Python clients, and the pages of the built server in Chromium
   packages          the wheel and the npm package of the clients, in target/packages
   deploy            alerts, units and the metrics of the built server, by Prometheus' and systemd's programs; a fleet in plain
-                    processes, which is logged in to
+                    processes, which is logged in to; `containers`
+  containers        the image of the built program, and the Kubernetes file of a fleet, run by podman and logged in to
   described         the built server against its own description, by schemathesis
   generators        clients that ogen and oapi-codegen (Go) make from the description, compiled
   generators --all  those of openapi-generator for Python, TypeScript and Java too

@@ -170,6 +170,8 @@ pub struct SubjectPage {
 pub struct LiveSession {
     /// Digest of the proven statement.
     pub session_id: Hex<32>,
+    /// When its proof was accepted, Unix seconds.
+    pub opened_at: u64,
     /// Unix seconds at which it ends by itself.
     pub expires_at: u64,
 }

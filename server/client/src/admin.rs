@@ -306,7 +306,7 @@ impl Admin {
     /// Revokes an operator: all of its tokens are refused.
     ///
     /// # Errors
-    /// `operator-unknown`, `operator-conflict` for the last owner, `role-missing`, and [`ClientError`] in general.
+    /// `operator-unknown`, `last-owner`, `role-missing`, and [`ClientError`] in general.
     pub async fn revoke_operator(
         &self,
         operator: Hex<8>,
@@ -339,7 +339,7 @@ impl Admin {
     /// Revokes one token of an operator.
     ///
     /// # Errors
-    /// `operator-unknown`, `operator-conflict` for the last token of the last owner, `role-missing`, and [`ClientError`] in general.
+    /// `operator-unknown`, `last-owner` for the last token of the last one, `role-missing`, and [`ClientError`] in general.
     pub async fn revoke_operator_token(
         &self,
         operator: Hex<8>,

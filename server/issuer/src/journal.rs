@@ -171,6 +171,7 @@ mod tests {
         assert_eq!(read(&path).unwrap().len(), 6);
     }
 
+    /// Claim I18: An issuer loses no change and detects damage.
     #[test]
     fn every_altered_byte_and_every_cut_is_damage() {
         let parent = tempfile::tempdir().unwrap();

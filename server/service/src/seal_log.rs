@@ -64,6 +64,8 @@ pub enum Unanswered {
 #[derive(Debug, Default)]
 pub struct Standing {
     waiting: AtomicBool,
+    /// Since when, if it waits.
+    since: ArcSwapOption<Instant>,
     reached: AtomicU64,
     /// Why the store takes nothing, if that is not for want of room.
     away: ArcSwapOption<String>,
@@ -93,6 +95,12 @@ impl Standing {
         self.waiting.load(Ordering::Relaxed)
     }
 
+    /// For how long the oldest seal has waited for the store, if one waits.
+    pub fn waited(&self) -> Option<Duration> {
+        let since = self.waits().then(|| self.since.load_full()).flatten()?;
+        Some(since.elapsed())
+    }
+
     /// Why a seal waits, if the store is away or held by another program.
     pub fn away(&self) -> Option<String> {
         let why = self.waits().then(|| self.away.load_full()).flatten()?;
@@ -102,6 +110,9 @@ impl Standing {
     fn begin(&self, cause: &StoreError) {
         let is_away = matches!(cause, StoreError::Locked(_) | StoreError::Unreachable(_));
         self.away.store(is_away.then(|| Arc::new(cause.to_string())));
+        if !self.waits() {
+            self.since.store(Some(Arc::new(Instant::now())));
+        }
         self.waiting.store(true, Ordering::Relaxed);
     }
 }

@@ -105,6 +105,8 @@ pub struct Sessions {
 pub struct LiveSession {
     /// Its identifier.
     pub id: SessionId,
+    /// When its proof was accepted, Unix seconds.
+    pub opened_at: u64,
     /// When it ends by itself, Unix seconds.
     pub expires_at: u64,
 }
@@ -194,7 +196,7 @@ impl Sessions {
             _ => None,
         };
         // Another node may have ended it since its row was read.
-        if !put(&self.store, seal(tenant, id, verdict, place)).await? {
+        if !put(&self.store, seal(tenant, id, verdict, place, now)).await? {
             return Err(Refused::SessionEnded);
         }
         tenant.verdicts.fill(id, *verdict, now, missed_at);
@@ -239,7 +241,8 @@ impl Sessions {
         let live = rows.into_iter().take(PAGE).filter(|row| {
             open(tenant, row).is_some_and(|(verdict, _)| tenant.accepts(verdict.root_generation))
         });
-        let live = live.map(|Session { id, expires_at, .. }| LiveSession { id, expires_at });
+        let live =
+            live.map(|Session { id, opened_at, expires_at, .. }| LiveSession { id, opened_at, expires_at });
         Ok((live.collect(), next))
     }
 
@@ -293,7 +296,7 @@ impl Sessions {
             let tenant = directory.tenant(&tenant).ok()?;
             let row = self.store.session(&tenant.id, &id).ok()??;
             let (verdict, _) = open(&tenant, &row)?;
-            Some(seal(&tenant, id, &verdict, Some(Place::Last(tip))))
+            Some(seal(&tenant, id, &verdict, Some(Place::Last(tip)), row.opened_at))
         };
         let mut rows = self.chains.take().into_iter().filter_map(placed).peekable();
         while rows.peek().is_some() {
@@ -380,7 +383,7 @@ impl Reading {
         }
         match place {
             Some(Place::Last(tip)) if !is_fleet => {
-                if !put(&store, seal(&tenant, id, &verdict, None)).await? {
+                if !put(&store, seal(&tenant, id, &verdict, None, row.opened_at)).await? {
                     return Ok(Kept::Ended);
                 }
                 chains.open(&tenant.id, &id, tip, row.expires_at)?;
@@ -450,7 +453,7 @@ async fn blocking<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(ask).await.map_err(Refused::fault)??)
 }
 
-fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, place: Option<Place>) -> Session {
+fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, place: Option<Place>, opened_at: u64) -> Session {
     let mut plain = Zeroizing::new(Vec::with_capacity(VERDICT_BYTES + ChainTip::BYTES + KNOWN.len()));
     plain.extend(verdict.to_words().iter().flat_map(|word| word.to_le_bytes()));
     match place {
@@ -460,7 +463,7 @@ fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, place: Option<Place>)
     }
     let name = SessionName { tenant: tenant.id, id, expires_at: verdict.not_after };
     let wrapped = tenant.key.wrap_session(&name, &plain);
-    Session { tenant: tenant.id, id, expires_at: verdict.not_after, wrapped }
+    Session { tenant: tenant.id, id, opened_at, expires_at: verdict.not_after, wrapped }
 }
 
 /// Opens a row, if this service sealed it for this tenant, session and end.

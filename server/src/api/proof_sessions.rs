@@ -88,8 +88,11 @@ pub(super) async fn list(
     let from = SessionId::new(from);
     let page = app.ask(move |service| service.sessions.list(&caller.tenant, &from, service.now()));
     let (sessions, next) = page.await?;
-    let session =
-        |sessions::LiveSession { id, expires_at }| LiveSession { session_id: Hex(id.to_bytes()), expires_at };
+    let session = |sessions::LiveSession { id, opened_at, expires_at }| LiveSession {
+        session_id: Hex(id.to_bytes()),
+        opened_at,
+        expires_at,
+    };
     let sessions = sessions.into_iter().map(session).collect();
     body::answer(StatusCode::OK, &SessionPage { sessions, next: next.map(|id| Hex(id.to_bytes())) })
 }

@@ -53,6 +53,8 @@ pub struct Tls {
     pub private_key: PathBuf,
     /// Names of the self-signed certificate.
     pub names: Vec<String>,
+    /// Findings warn so many days before a certificate of this section ends.
+    pub warn_days: u64,
     /// PEM certificates of the authorities that sign callers' certificates for the public listener; empty: callers need no certificate.
     pub client_ca: PathBuf,
 }

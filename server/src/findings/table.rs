@@ -71,7 +71,7 @@ faults! {
         "repeat the command that makes it";
     CertificateExpired: "certificate-expired", Broken, "the certificate has expired",
         "renew it";
-    CertificateExpires: "certificate-expires", Warning, "the certificate expires within 30 days",
+    CertificateExpires: "certificate-expires", Warning, "the certificate expires within `tls.warn_days`",
         "renew it";
     CertificateNotYet: "certificate-not-yet", Broken, "the certificate is not valid yet",
         "set the clock of this machine, or use a certificate that is valid";
@@ -85,7 +85,7 @@ faults! {
         "correct the file; it is read again when it changes. Until then new connections get the certificate before";
     ClientCaExpired: "client-ca-expired", Broken, "an authority of callers' certificates has expired",
         "add the authority's next certificate to the file, and give callers certificates that it signed";
-    ClientCaExpires: "client-ca-expires", Warning, "an authority of callers' certificates expires within 30 days",
+    ClientCaExpires: "client-ca-expires", Warning, "an authority of callers' certificates expires within `tls.warn_days`",
         "add the authority's next certificate to the file, and give callers certificates that it signed";
     ClientCaUnreadable: "client-ca-unreadable", Broken, "the authorities of callers' certificates cannot be read",
         "put the PEM certificates of the authorities there, or empty tls.client_ca to demand none";

@@ -74,7 +74,7 @@ pub(crate) fn subjects() -> SubjectPage {
 }
 
 pub(crate) fn sessions() -> SessionPage {
-    let session = LiveSession { session_id: SESSION, expires_at: NOW + 3_300 };
+    let session = LiveSession { session_id: SESSION, opened_at: NOW, expires_at: NOW + 3_300 };
     SessionPage { sessions: vec![session], next: None }
 }
 

@@ -115,8 +115,11 @@ problems! {
         "no such operator, or no such token of it",
         "Correct it; `trefoil admin operator list` shows operators and tokens.";
     OperatorConflict: "operator-conflict", CONFLICT, No, None, "The operators do not allow this now",
-        "the last owner cannot be revoked, an operator has at most two tokens, and a revoked operator gets none",
+        "an operator has at most two tokens, and a revoked operator gets none",
         "Do first what `detail` names.";
+    LastOwner: "last-owner", CONFLICT, No, None, "The last owner stays",
+        "no other owner has a valid token, so nobody could manage operators",
+        "Create another owner first: `trefoil admin operator create NAME --role owner`.";
     PolicyOvertaken: "policy-overtaken", PRECONDITION_FAILED, No, None, "Another version of the policy is in force",
         "`If-Match` names another version of the policy than the one in force",
         "Read the policy in force (GET /v1/tenants/TENANT), and send yours with its ETag in If-Match.";

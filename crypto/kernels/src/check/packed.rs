@@ -4,6 +4,7 @@ use super::{Stream, tiers};
 use crate::packed::{self, Ahead};
 use crate::{Cpu, Tier};
 
+/// Claim I5: Every kernel equals its portable twin.
 #[test]
 fn packed_sums_agree_with_addition() {
     let mut stream = Stream(1);

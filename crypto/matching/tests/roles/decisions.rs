@@ -59,6 +59,7 @@ fn every_tier_masks_alike() {
     );
 }
 
+/// Claim I7: A batch has one tenant, and no tenant starves.
 #[test]
 fn batches_that_cannot_be_masked_are_refused() {
     let mut world = World::new(lenient(0));

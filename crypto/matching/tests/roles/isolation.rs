@@ -152,6 +152,8 @@ fn unknown<T>(outcome: Result<T, KeyHolderError>, lanes: u32) {
     }
 }
 
+/// Claim I8: A forged descriptor is refused before any computation.
+///
 /// A thousand batches in each mode that name a template where it may not be: of another tenant, in a lane that is taken, under
 /// another key, of a generation that is not enrolled, of another subject. Both roles refuse: the key-holder before it would
 /// count an attempt, which it does before every decryption.

@@ -52,6 +52,7 @@ impl World {
     }
 }
 
+/// Claim I6: Both probe modes decide like plaintext.
 #[test]
 fn both_modes_decide_as_the_plain_inner_product_does() {
     for (n, mode) in [1, 7, 32].into_iter().flat_map(|n| Mode::ALL.map(|mode| (n, mode))) {

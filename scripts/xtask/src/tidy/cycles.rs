@@ -114,6 +114,7 @@ mod tests {
         circles(&imports).into_iter().collect()
     }
 
+    /// Claim I1: At most two files import each other.
     #[test]
     fn two_files_may_import_each_other_and_three_may_not() {
         let two = [

@@ -346,6 +346,7 @@ mod tests {
         assert_eq!(count(&edge("trefoil-server", "trefoil-testing", Value::Null)), 1);
     }
 
+    /// Claim I4: `pipeline` links no runtime, network or database.
     #[test]
     fn a_banned_library_is_found_unless_only_tests_use_it() {
         assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", Value::Null)), 1);
@@ -363,6 +364,7 @@ mod tests {
         assert_eq!(count(&edge("trefoil-lab", "trefoil-cache", Value::Null)), 0);
     }
 
+    /// Claim I2: `service` links no HTTP and names no JSON.
     #[test]
     fn the_service_links_no_http_and_names_no_json() {
         for library in ["axum", "h2", "http", "hyper", "tower"] {

@@ -172,6 +172,7 @@ mod tests {
         assert!(only_message("a.rs", &["/// FIX", "ME later\nfn f() {}"].concat()).contains("finish it"));
     }
 
+    /// Claim I3: Libraries read no wall clock; `pipeline` reads none.
     #[test]
     fn clocks_are_found_where_time_is_an_argument() {
         assert!(only_message("pipeline/src/pool.rs", "let t = Instant::now();").contains("Instant"));

@@ -50,10 +50,10 @@ async fn all(client: &Client) -> Result<Vec<LiveSession>, ClientError> {
 
 fn sessions(all: &[LiveSession]) -> String {
     let row = |session: &LiveSession| {
-        let LiveSession { session_id, expires_at } = session;
-        [hex::encode(session_id.0), when(Some(*expires_at))]
+        let LiveSession { session_id, opened_at, expires_at } = session;
+        [hex::encode(session_id.0), when(Some(*opened_at)), when(Some(*expires_at))]
     };
-    table(["SESSION", "EXPIRES"], all.iter().map(row))
+    table(["SESSION", "OPENED", "EXPIRES"], all.iter().map(row))
 }
 
 fn session(text: &str) -> Result<Hex<32>, String> {

@@ -93,6 +93,7 @@ async fn the_metrics_say_when_the_first_authority_ends() {
     assert_eq!(shown.unwrap().parse::<f64>().unwrap(), 67_090_118_400.0, "{page}");
 }
 
+/// Claim I27: With `tls.client_ca` no caller without a certificate is answered.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_shows_a_certificate_of_the_authority_besides_its_api_key() {
     let [ours, others] = ["ours", "others"].map(Authority::new);

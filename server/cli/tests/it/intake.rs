@@ -50,6 +50,7 @@ async fn only_sizes_and_circuits_that_are_accepted_are_read() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim I16: Invalid proofs cost only their sender.
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_proofs_shut_their_caller_out_and_nobody_else() {
     let directory = tempfile::tempdir().unwrap();

@@ -283,6 +283,7 @@ const CONFIGURATION: &[Mistake<'static>] = &[
     ),
 ];
 
+/// Claim I26: Mistakes of a configuration get an error with fault, place and next step.
 #[test]
 fn a_configuration_that_is_wrong_says_what_where_and_what_to_do() {
     let folder = Folder { folder: tempfile::tempdir().unwrap() };

@@ -155,7 +155,7 @@ async fn an_operators_tokens_live_and_end_and_the_first_owner_can_go() {
     // The token of the data directory, while another owner has one, and after a restart.
     assert_eq!(delete(&anew, "/v1/operators/0000000000000000").await.status, 200);
     service.admin.get("/v1/tenants").await.problem(401, "caller-unauthenticated");
-    delete(&anew, &path).await.problem(409, "operator-conflict");
+    delete(&anew, &path).await.problem(409, "last-owner");
     let anew = anew.bearer.clone().unwrap();
     let service = service.restart(service::config(&data)).await;
     service.admin.get("/v1/tenants").await.problem(401, "caller-unauthenticated");

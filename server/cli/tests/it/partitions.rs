@@ -112,6 +112,7 @@ async fn a_tenant_that_floods_the_cache_with_sessions_costs_another_no_hit() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim I13: A tenant has a partition of the cache with its policy's quota.
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
     let directory = tempfile::tempdir().unwrap();

@@ -66,6 +66,7 @@ fn keys(data: &Path, handle: Handle) -> Vec<u32> {
     rows.map(Result::unwrap).collect()
 }
 
+/// Claim I10: A template is replaced in one step.
 #[tokio::test(flavor = "multi_thread")]
 async fn logins_during_replacements_see_the_old_or_the_new_template_and_never_none() {
     let directory = tempfile::tempdir().unwrap();

@@ -261,6 +261,8 @@ impl Killed {
     }
 }
 
+/// Claim I9: After a rotation the old keys are gone, and no login failed.
+///
 /// Kills of the gateway, of the key-holder and of both in the middle of a rotation: each time the rotation continues without a command, loses no
 /// subject and leaves nothing of the old keys.
 #[tokio::test(flavor = "multi_thread")]

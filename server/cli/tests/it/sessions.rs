@@ -52,6 +52,8 @@ async fn a_session_opened_just_before_the_hour_works_half_an_hour_after_it() {
     let opened = service.clock.unix_s();
     let mut wallet = members.open(&service, 0, 1, AUDIENCE).await;
     assert!((opened + LIFE_S * 9 / 10..=opened + LIFE_S).contains(&wallet.expires_at));
+    let listed = service.public.get("/v1/proof-sessions").await.json();
+    assert_eq!(listed["sessions"][0]["opened_at"], opened, "{listed}");
     service.clock.advance(31 * 60);
     assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
     service.clock.advance(wallet.expires_at - service.clock.unix_s() - 1);

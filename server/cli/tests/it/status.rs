@@ -20,6 +20,7 @@ fn row<'a>(rows: &'a Value, member: &str, value: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {member} {value} in {rows}"))
 }
 
+/// Claim I24: Status and `/metrics` have the same counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_has_the_counts_of_the_metrics() {
     let directory = tempfile::tempdir().unwrap();

@@ -276,6 +276,7 @@ fn lies(told: &Value, earlier: &Value) -> Vec<Value> {
     ]
 }
 
+/// Claim I12: The Rust client shows no content before its attestation or receipt verifies.
 #[tokio::test(flavor = "multi_thread")]
 async fn logins_of_every_form_verify_and_no_lie_about_them_does() {
     let house = House::new().await;

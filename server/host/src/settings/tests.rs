@@ -106,6 +106,7 @@ fn variables_that_are_no_settings_pass() {
     assert!(read(&names.map(|name| (name, "x"))).is_ok());
 }
 
+/// Claim I23: An unknown setting is refused.
 #[test]
 fn a_mistyped_section_or_key_of_a_file_names_what_exists() {
     let folder = tempfile::tempdir().unwrap();

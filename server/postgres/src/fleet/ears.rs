@@ -71,7 +71,7 @@ impl Ears {
     fn hear_on(&mut self, link: &Link, begun: Instant) -> Result<(), StoreError> {
         let missing =
             || StoreError::Unusable(format!("{}: the row of its table node is missing", self.place.address));
-        // Of an old primary that still runs, no news is no proof that there is none.
+        // Hearing nothing from an old primary that still runs does not show that nothing happened.
         let proven = link.assure_within(PROOF_PAUSE)?;
         let (node, _) = stored(link, "", "")?.ok_or_else(missing)?.open(&self.place.mac)?;
         if node.generation < self.last {

@@ -4,15 +4,15 @@ use super::*;
 use crate::{Opening, Postgres};
 use trefoil_attest::SERVICE;
 use trefoil_storage::store::fleet::News;
+use trefoil_storage::store::suite::{T, note, session, tenant};
 use trefoil_storage::store::{
     ApiKey, IssuerKey, Log as _, Note, Operator, Operators as _, Registry, Root, Session, Sessions as _,
-    Tables as _, Tenant, Tenants as _,
+    Tables as _, Tenants as _,
 };
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
 use trefoil_types::{ApiKeyId, OperatorId, SessionId, TenantId};
 
-const T: TenantId = TenantId::new([1; 16]);
 const SECRET: [u8; 32] = [7; 32];
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -39,27 +39,8 @@ fn follow(store: &Postgres) -> Heard {
     heard
 }
 
-fn note() -> Note {
-    Note { tenant: T, statement: vec![1; 20], once: None }
-}
-
-fn tenant(id: TenantId) -> Tenant {
-    Tenant {
-        id,
-        name: "t".to_owned(),
-        policy: "{}".to_owned(),
-        policy_version: 1,
-        public_key: vec![0; 37],
-        next_key: None,
-        wrapped_key: vec![5; 60],
-        created_at: 6,
-        disabled_at: None,
-        deleted_at: None,
-    }
-}
-
 fn ended(id: u8) -> Session {
-    Session { tenant: T, id: SessionId::new([id; 32]), expires_at: 100, wrapped: Vec::new() }
+    Session { wrapped: Vec::new(), ..session(id) }
 }
 
 /// Waits until something is so.

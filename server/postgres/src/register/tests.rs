@@ -113,6 +113,7 @@ fn of_equal_nonces_in_a_batch_one_is_accepted() {
     assert_eq!(spend(&two, &[]), []);
 }
 
+/// Claim I19: A position of a hash chain is accepted once, at whichever node.
 #[test]
 fn a_position_is_accepted_once_and_never_after_a_later_one_at_any_node() {
     let Some(server) = Server::shared() else { return };

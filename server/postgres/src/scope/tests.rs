@@ -9,9 +9,8 @@ use crate::tests::{H, SECRET, T, fill, open};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use trefoil_storage::store::table::{Column as _, Record as _};
-use trefoil_storage::store::{Enrolled, Records as _, Rows as _, Session, StoreError};
+use trefoil_storage::store::{Enrolled, Records as _, Rows as _, Session, StoreError, suite};
 use trefoil_testing::postgres::Server;
-use trefoil_types::SessionId;
 
 const OTHER: TenantId = TenantId::new([2; 16]);
 
@@ -112,8 +111,7 @@ fn each_call_of_the_store_is_held_to_its_tenant_also_in_a_shared_transaction() {
     let (_, serving, name) = migrated(server);
     let store = &open(&serving).unwrap().0;
     let of = |number: u8| TenantId::new([number; 16]);
-    let session =
-        |tenant, id| Session { tenant, id: SessionId::new([id; 32]), expires_at: 100, wrapped: vec![1; 100] };
+    let session = |tenant, id| Session { tenant, ..suite::session(id) };
     std::thread::scope(|scope| {
         for number in 1..9 {
             scope.spawn(move || {
@@ -165,8 +163,7 @@ fn a_scope_and_its_policies_take_this_long() {
         // The next one comes from another tenant.
         scope.iter().for_each(|_| rows.link.set_scope(Scope::All));
         rows.number("SELECT 1::bigint", &[]).unwrap();
-        let id = SessionId::new([(round % 200) as u8; 32]);
-        let session = Session { tenant: T, id, expires_at: 100, wrapped: vec![1; 100] };
+        let session = suite::session((round % 200) as u8);
         let begun = Instant::now();
         let local = scope.map(|scope| format!("{};", scope.local())).unwrap_or_default();
         stored(rows.link, &format!("BEGIN; {local}"), "FOR UPDATE").unwrap();

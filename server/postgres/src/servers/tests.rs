@@ -5,14 +5,14 @@ use crate::{Address, Opening, PasswordFiles, Postgres, PostgresRegister};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
+use trefoil_storage::store::suite;
 use trefoil_storage::store::{
     Log as _, Register as _, Session, Sessions as _, Spending, StoreError, Tables as _,
 };
 use trefoil_testing::postgres::Server;
-use trefoil_types::{SessionId, TenantId};
+use trefoil_types::TenantId;
 
 const PATIENCE: Duration = Duration::from_secs(1);
-const T: TenantId = TenantId::new([1; 16]);
 /// A proof is that old at most, and the next one is given up after the patience.
 const NOTICED: Duration = Duration::from_secs(3);
 
@@ -40,7 +40,7 @@ fn standbys(server: &Server, names: &str) {
 }
 
 fn session(id: u8) -> Vec<Session> {
-    vec![Session { tenant: T, id: SessionId::new([id; 32]), expires_at: 100, wrapped: vec![1; 100] }]
+    vec![suite::session(id)]
 }
 
 /// Claim V101: A server that is not the primary any more, and still takes connections and answers, gets nothing accepted: commits there are

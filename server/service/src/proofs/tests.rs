@@ -101,6 +101,7 @@ fn rejected(outcome: Result<Outcome, oneshot::error::RecvError>) -> bool {
     matches!(outcome, Ok(Err(Unverified::Refused(_))))
 }
 
+/// Claim I15: One statement is verified once, a late one never.
 #[test]
 fn equal_statements_are_verified_once() {
     let Gated { pool, go, verifications, .. } = gated(1, 4);

@@ -62,7 +62,7 @@ fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
     let commitment = ChainCommitment::new(100, [3; 32]).unwrap();
     let tip = ChainTip::new([4; 32], &commitment);
     for tip in [None, Some(Place::Last(tip)), Some(Place::Known(tip))] {
-        let row = seal(&tenant_1, ID, &verdict, tip);
+        let row = seal(&tenant_1, ID, &verdict, tip, 10);
         assert_eq!((row.tenant, row.id, row.expires_at), (TenantId::new([1; 16]), ID, START));
         let (opened, place) = open(&tenant_1, &row).expect("as it was sealed");
         assert!(opened == verdict && place == tip);
@@ -107,6 +107,7 @@ fn slow(kept: &[Result<Kept, Refused>]) -> (impl Fn() -> Read + Clone + 'static,
     (read, reads)
 }
 
+/// Claim I14: Of many who miss one session, one reads its row.
 #[tokio::test]
 async fn of_many_who_miss_one_session_one_reads_its_row() {
     let (read, reads) = slow(&[Ok(Kept::Live(verdict(START)))]);
@@ -196,7 +197,7 @@ async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
     for of_subject in [false, true] {
         // Without the ended one, which no row replaces.
         store.expire(START + 1, 0).unwrap();
-        store.put_sessions(vec![seal(&tenant, ID, &verdict, None)]).unwrap();
+        store.put_sessions(vec![seal(&tenant, ID, &verdict, None, 10)]).unwrap();
         let looking_up = sessions.ending.read().await;
         let mut ending = std::pin::pin!(ends(of_subject));
         // Time passes only once nothing else can go on.
@@ -298,15 +299,17 @@ async fn the_place_in_a_row_is_used_only_by_the_kind_of_service_that_wrote_it() 
         let chains = Arc::new(Chains::new(16));
         let register = is_fleet.then(|| Arc::new(Noted(note.clone())) as Arc<dyn Register>);
         let sessions = Sessions::new(Arc::clone(&store), Arc::clone(&chains), register);
-        let in_row = || open(&tenant, &store.session(&tenant.id, &ID).unwrap().unwrap()).unwrap().1;
-        store.put_sessions(vec![seal(&tenant, ID, &verdict, Some(place))]).unwrap();
+        let row = || store.session(&tenant.id, &ID).unwrap().unwrap();
+        let in_row = || open(&tenant, &row()).unwrap().1;
+        store.put_sessions(vec![seal(&tenant, ID, &verdict, Some(place), 10)]).unwrap();
         assert!(matches!(sessions.revive(&tenant, &ID, now).await, Ok(Kept::Live(_))));
         let goes_on = chains.accept(&ID, &first).is_ok();
         assert_eq!(goes_on, is_fleet == matches!(place, Place::Known(_)), "{is_fleet} {place:?}");
         assert_eq!(in_row(), (is_fleet || !goes_on).then_some(place), "{is_fleet} {place:?}");
+        assert_eq!(row().opened_at, 10, "whoever reads a session does not open it");
 
         sessions.keep(&tenant, ID, &verdict, Some(tip), now, Instant::now()).await.unwrap();
-        assert_eq!(in_row(), is_fleet.then_some(Place::Known(tip)));
+        assert_eq!((in_row(), row().opened_at), (is_fleet.then_some(Place::Known(tip)), now));
         let expected = is_fleet.then_some((ID, now, proof_ends(EPOCH)));
         assert_eq!(noted.try_iter().next(), expected, "the register knows it before it is used");
     }

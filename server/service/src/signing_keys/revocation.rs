@@ -163,6 +163,7 @@ mod tests {
         assert_eq!(world.open().unwrap().trust_root, repeated);
     }
 
+    /// Claim I22.
     #[test]
     fn nothing_is_revoked_under_a_service_that_runs() {
         let world = World::new();

@@ -47,6 +47,7 @@ impl World {
     }
 }
 
+/// Claim I22: Signing keys are encrypted at rest, and none signs once it is revoked.
 #[test]
 fn keys_are_made_once_and_stored_encrypted() {
     let world = World::new();

@@ -282,7 +282,7 @@ fn operators(routes: Routes) -> Routes {
                     "All of its tokens are refused from the answer on. The last owner cannot be revoked.",
                 )
                 .answers::<ChangedOperator>(200, "The operator.", &examples::revoked_operator())
-                .fails(&[Code::OperatorConflict]),
+                .fails(&[Code::LastOwner]),
             operators::revoke,
         )
         .route(
@@ -309,7 +309,7 @@ fn operators(routes: Routes) -> Routes {
             .says("Revoke a token of an operator.", "It is refused from the answer on.")
             .path::<u32>("number", "Which of the operator's tokens.", 1)
             .answers::<ChangedOperator>(200, "The operator.", &examples::changed_operator())
-            .fails(&[Code::OperatorConflict]),
+            .fails(&[Code::LastOwner]),
             operators::revoke_token,
         )
         .route(

@@ -302,12 +302,14 @@ pub struct Session {
     pub tenant: TenantId,
     /// Statement digest.
     pub id: SessionId,
+    /// When its proof was accepted, Unix seconds.
+    pub opened_at: u64,
     /// Unix seconds.
     pub expires_at: u64,
     /// The session with its key, wrapped under the tenant's key; see [`super::wrap::SessionName`]. Empty once it was ended.
     pub wrapped: Vec<u8>,
 }
-record!("sessions", 2, LargeRows, Session { tenant, id, expires_at, wrapped });
+record!("sessions", 2, LargeRows, Session { tenant, id, opened_at, expires_at, wrapped });
 
 /// The answer to an enrolment or a replacement, for callers that repeat the request.
 #[derive(Clone, Debug, PartialEq, Eq)]

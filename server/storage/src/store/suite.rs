@@ -7,11 +7,14 @@ use rotation::{old_keys_take_no_template, templates_are_renewed};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
 
-const T: TenantId = TenantId::new([1; 16]);
+/// A tenant, whose rows the fixtures are.
+pub const T: TenantId = TenantId::new([1; 16]);
 const U: TenantId = TenantId::new([2; 16]);
-const H: Handle = Handle::new([3; 32]);
+/// Its subject.
+pub const H: Handle = Handle::new([3; 32]);
 
-fn tenant(id: TenantId) -> Tenant {
+/// A tenant.
+pub fn tenant(id: TenantId) -> Tenant {
     Tenant {
         id,
         name: "a".to_owned(),
@@ -26,11 +29,18 @@ fn tenant(id: TenantId) -> Tenant {
     }
 }
 
-fn note() -> Note {
+/// A note of a change.
+pub fn note() -> Note {
     Note { tenant: T, statement: vec![1; 200], once: None }
 }
 
-fn api_key(id: u8) -> ApiKey {
+/// An open session of [`T`].
+pub fn session(id: u8) -> Session {
+    Session { tenant: T, id: SessionId::new([id; 32]), opened_at: 10, expires_at: 100, wrapped: vec![1; 100] }
+}
+
+/// An API key of [`T`].
+pub fn api_key(id: u8) -> ApiKey {
     ApiKey {
         id: ApiKeyId::new([id; 8]),
         tenant: T,
@@ -75,6 +85,44 @@ fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
     Root { tenant, root, generation, generation_min, statement, signature, published_at: 13 }
 }
 
+/// A row in each table.
+///
+/// # Panics
+/// When the store does not take it.
+pub fn fill(store: &dyn Store) {
+    store
+        .create_tenant(Tenant { name: "a\0b".to_owned(), next_key: Some(vec![0; 37]), ..tenant(T) }, note())
+        .unwrap();
+    store.add_api_key(api_key(1), note()).unwrap();
+    store
+        .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
+        .unwrap();
+    store.publish_root(root(T, 5, 4)).unwrap();
+    let generation = store.reserve_generation(&T, &H).unwrap();
+    store.enrol(template(generation), answer("k")).unwrap();
+    store.reserve_replacement(&T, &H).unwrap();
+    store.put_sessions(vec![session(5)]).unwrap();
+    store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
+    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
+    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    store.put_accepted_clock(AcceptedClock { id: 0, first: 1, at: 9, from: 10, until: 11 }).unwrap();
+    let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
+    let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
+    store.add_usage(UsageWrite::default(), vec![used], 0).unwrap();
+    let (operator, number, tag) = (operator(), 1, [2; 32]);
+    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
+    let token = OperatorToken {
+        operator: operator.id,
+        number,
+        tag,
+        created_at: 4,
+        expires_at: None,
+        revoked_at: None,
+    };
+    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
+    store.seal_note(entry, vec![3; 100]).unwrap();
+}
+
 /// Everything a store promises, on an empty one.
 ///
 /// # Panics
@@ -93,10 +141,8 @@ pub fn holds(store: &dyn Store) {
     restorations_stay(store);
     operators_come_and_go_and_the_trail_stays(store);
 
-    let session =
-        Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100_000] };
+    let [session, other] = [5, 6].map(|id| Session { wrapped: vec![1; 100_000], ..session(id) });
     store.put_sessions(vec![session.clone()]).unwrap();
-    let other = Session { id: SessionId::new([6; 32]), ..session.clone() };
     store.put_sessions(vec![session.clone(), other.clone()]).unwrap();
     let live = |tenant, after: Option<&SessionId>, now, limit| {
         store.live_sessions(tenant, after, now, limit).unwrap()
@@ -120,10 +166,10 @@ pub fn holds(store: &dyn Store) {
         store.session(&T, &SessionId::new([5; 32])).unwrap().is_none()
             && store.idempotency(&T, "k1").unwrap().is_none()
     );
-    let (id, wrapped) = (SessionId::new([7; 32]), vec![1]);
-    store.put_sessions(vec![Session { tenant: T, id, expires_at: 1 << 40, wrapped }]).unwrap();
+    let late = Session { expires_at: 1 << 40, ..self::session(7) };
+    store.put_sessions(vec![late.clone()]).unwrap();
     store.remove_sessions().unwrap();
-    assert_eq!(store.session(&T, &id), Ok(None));
+    assert_eq!(store.session(&T, &late.id), Ok(None));
 
     assert_eq!(store.last_seal(), Ok(None));
     store.put_seal(0, vec![1], vec![[7; 32]]).unwrap();
@@ -154,12 +200,7 @@ pub fn holds(store: &dyn Store) {
 }
 
 fn an_ended_session_stays_ended(store: &dyn Store) {
-    let row = |id: u8, wrapped: &[u8]| Session {
-        tenant: T,
-        id: SessionId::new([id; 32]),
-        expires_at: 100,
-        wrapped: wrapped.to_vec(),
-    };
+    let row = |id: u8, wrapped: &[u8]| Session { wrapped: wrapped.to_vec(), ..session(id) };
     let (live, ended) = (row(7, &[1; 99]), row(7, &[]));
     let found = || store.session(&T, &live.id).unwrap().unwrap();
     assert_eq!((store.put_sessions(vec![live.clone()]), found()), (Ok(true), live.clone()));
@@ -187,8 +228,7 @@ fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
     let (template, answer) = enrolled(1);
     store.enrol(template, answer).unwrap();
     store.revoke_subject(&W, &H, 70).unwrap();
-    let session = Session { tenant: W, id: SessionId::new([8; 32]), expires_at: 900, wrapped: vec![8; 99] };
-    store.put_sessions(vec![session]).unwrap();
+    store.put_sessions(vec![Session { tenant: W, expires_at: 900, ..session(8) }]).unwrap();
     store.delete_tenant(&W, 77, note()).unwrap();
     let registry = store.registry().unwrap();
     let left = registry.tenants.iter().find(|tenant| tenant.id == W).unwrap();
@@ -522,37 +562,8 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     let path = directory.path().join("store.sqlite");
     let open = || Sqlite::open(&path, &[7; 32]);
     let store = open().unwrap();
-    store.create_tenant(tenant(T), note()).unwrap();
-    store.add_api_key(api_key(1), note()).unwrap();
-    store
-        .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
-        .unwrap();
-    store.publish_root(root(T, 5, 4)).unwrap();
-    let generation = store.reserve_generation(&T, &H).unwrap();
-    store.enrol(template(generation), answer("k")).unwrap();
-    store.reserve_replacement(&T, &H).unwrap();
+    fill(&store);
     store.revoke_subject(&T, &H, 11).unwrap();
-    let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
-    store.put_sessions(vec![session]).unwrap();
-    store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
-    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
-    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
-    store.put_accepted_clock(AcceptedClock { id: 0, first: 1, at: 9, from: 10, until: 11 }).unwrap();
-    let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
-    let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
-    store.add_usage(UsageWrite::default(), vec![used], 0).unwrap();
-    let (operator, number, tag) = (operator(), 1, [2; 32]);
-    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
-    let token = OperatorToken {
-        operator: operator.id,
-        number,
-        tag,
-        created_at: 4,
-        expires_at: None,
-        revoked_at: None,
-    };
-    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
-    store.seal_note(entry, vec![3; 100]).unwrap();
     drop(store);
     let refuses = |edit: &str| {
         let refused = open().err();

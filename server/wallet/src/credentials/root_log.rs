@@ -111,6 +111,7 @@ mod tests {
     use trefoil_sign::{MlDsa65, SignatureFamily as _};
     use trefoil_zkp::Digest;
 
+    /// Claim I17: A root follows the one before, signed by its tenant.
     #[test]
     fn only_the_next_root_is_taken() {
         let mut rng = StdRng::seed_from_u64(2);

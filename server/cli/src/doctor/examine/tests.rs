@@ -358,6 +358,7 @@ fn free(case: &Case) -> u64 {
     found.f_bavail.saturating_mul(found.f_frsize) >> 20
 }
 
+/// Claim I25: `trefoil doctor` changes nothing.
 #[test]
 fn an_installation_that_is_well_is_found_well_and_left_as_it_was() {
     let case = Case::new();
@@ -393,6 +394,16 @@ fn each_thing_that_is_wrong_is_named_with_its_place_and_what_to_do() {
         let Some(finding) = found.iter().find(fits) else { panic!("{code}: {found:#?}") };
         assert_eq!(finding.level, *level, "{finding:#?}");
         assert!(finding.remedy.contains(remedy) && !finding.what.is_empty(), "{finding:#?}");
+    }
+}
+
+#[test]
+fn a_certificate_is_warned_of_as_many_days_before_its_end_as_the_settings_say() {
+    let mut case = Case::new();
+    case.certificate("127.0.0.1", [-1, 9]);
+    for (days, code) in [(0, "certificate"), (8, "certificate"), (10, "certificate-expires")] {
+        case.config.tls.warn_days = days;
+        assert!(case.found().iter().any(|finding| finding.code == code), "{days}: {:#?}", case.found());
     }
 }
 

@@ -25,7 +25,6 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
         false => (certificate_path(config), config.tls.private_key.clone()),
     };
     let place = path.display();
-    let renew = findings::renewal(&config.tls);
     let certificate = match Certificate::read(&path) {
         Ok(certificate) => certificate,
         Err(cause) => {
@@ -40,7 +39,7 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
             format!("the certificate is valid from {}, and the clock says {}", time(not_before), time(now));
         found.push(Fault::CertificateNotYet.at(place, what));
     } else {
-        found.extend(findings::certificate(place, not_after, now, renew));
+        found.extend(findings::certificate(place, not_after, now, &config.tls));
     }
     let place = path.display();
     if let Some(host) = host(config).filter(|host| !certificate.is_for(host)) {
@@ -78,7 +77,9 @@ fn client_ca(config: &Config, now: u64) -> Option<Finding> {
         return None;
     }
     match ClientCa::open(path) {
-        Ok(held) => held.until().and_then(|until| findings::client_ca(path.display(), until, now)),
+        Ok(held) => {
+            held.until().and_then(|until| findings::client_ca(path.display(), until, now, &config.tls))
+        }
         Err(cause) => {
             let text = cause.to_string();
             let what = text.rsplit_once("; ").map_or(text.as_str(), |(what, _)| what).to_owned();
