@@ -4,7 +4,7 @@
 //! the same bytes.
 
 pub(crate) mod bound;
-mod source;
+pub(crate) mod source;
 
 use std::path::{Path, PathBuf};
 
