@@ -7,8 +7,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Folders that hold the project's own files. Anything else in the root is not read.
-const FOLDERS: [&str; 9] =
-    [".cargo", ".ci", "bench", "cache", "crypto", "pipeline", "scripts", "server", "whitepaper"];
+const FOLDERS: [&str; 10] =
+    [".cargo", ".ci", ".github", "bench", "cache", "crypto", "pipeline", "scripts", "server", "whitepaper"];
 
 /// Folders inside them that hold built or fetched things.
 const BUILT: [&str; 3] = ["target", "node_modules", "__pycache__"];
