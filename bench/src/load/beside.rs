@@ -52,7 +52,7 @@ const PER_ADDRESS: usize = 512;
 const OTHERS_NICE: i32 = 5;
 /// Pause after an attack, in which its connections close.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How long an attack runs before SIGTERM.
+/// How long an attack runs before SIGTERM, at most.
 const BEFORE_SIGTERM: Duration = Duration::from_secs(2);
 
 fn cases(profile: Profile) -> Vec<Case> {
@@ -180,7 +180,7 @@ impl Stage {
         }
         let resident = self.service.resident_bytes()?;
         let attacking = self.attack(load, case.kinds[case.kinds.len() - 1].1);
-        std::thread::sleep(BEFORE_SIGTERM);
+        std::thread::sleep(BEFORE_SIGTERM.min(load.seconds));
         let (status, took) = self.service.terminate()?;
         drop(attacking);
         let mut report = report(case, &kinds);

@@ -15,14 +15,7 @@ const PYTHON: &str = "crypto/clients/python";
 /// What a failed program printed last, for the summary at the end.
 const LINES_OF_A_FAILURE: usize = 50;
 
-/// All of them, with the server in the target directory.
-pub(crate) fn run(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::new();
-    add(repo, &mut steps);
-    steps.finish()
-}
-
-/// Adds their steps.
+/// Adds their steps, with the server in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let node = [tools::node(repo), tools::npm(repo)];
     steps.step_with("TypeScript client", node, || typescript(repo));
@@ -95,13 +88,13 @@ fn python(repo: &Repo) -> Result<String, String> {
 }
 
 /// The program `python` of a new environment: the scripts of a copied one run in the original.
-fn environment(repo: &Repo, name: &str) -> Result<PathBuf, String> {
+pub(crate) fn environment(repo: &Repo, name: &str) -> Result<PathBuf, String> {
     let environment = repo.target_directory()?.join(name);
     execute(repo.command("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
     Ok(environment.join("bin/python"))
 }
 
-fn pip(repo: &Repo, python: &Path, task: &str) -> Command {
+pub(crate) fn pip(repo: &Repo, python: &Path, task: &str) -> Command {
     let mut command = repo.command(python);
     command.args(["-m", "pip", "--quiet", "--disable-pip-version-check", task]);
     command

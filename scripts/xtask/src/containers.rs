@@ -9,13 +9,6 @@ use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{fleet, tools};
 
-/// The step alone.
-pub(crate) fn run(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::new();
-    add(repo, &mut steps);
-    steps.finish()
-}
-
 /// Adds the step, with the program in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let needed = [tools::postgresql(), tools::podman(repo)];

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::clients::execute;
 use crate::repo::Repo;
 use crate::steps::Steps;
 
@@ -28,7 +29,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
 /// Runs all checks; the note says whether advisories were checked.
 pub(crate) fn run(repo: &Repo) -> Result<String, String> {
     let program = program(repo).or_else(|_| install(repo))?;
-    passes(deny(repo, &program, &["check", "bans", "licenses", "sources"]))?;
+    execute(&mut deny(repo, &program, &["check", "bans", "licenses", "sources"]))?;
     // Fetching and checking are separate, so that only a failed fetch is excused.
     let fetched = deny(repo, &program, &["fetch", "db"]).output().map_err(|e| format!("cargo-deny: {e}"))?;
     if !fetched.status.success() {
@@ -40,7 +41,7 @@ pub(crate) fn run(repo: &Repo) -> Result<String, String> {
             Err("cargo-deny fetch db".to_owned())
         };
     }
-    passes(deny(repo, &program, &["check", "advisories"]))?;
+    execute(&mut deny(repo, &program, &["check", "advisories"]))?;
     Ok("advisories checked".to_owned())
 }
 
@@ -53,11 +54,6 @@ fn deny(repo: &Repo, program: &PathBuf, arguments: &[&str]) -> Command {
     let mut command = repo.command(program);
     command.args(["--all-features", "--color", "never", "--log-level", "error"]).args(arguments);
     command
-}
-
-fn passes(mut command: Command) -> Result<(), String> {
-    let status = command.status().map_err(|e| format!("cargo-deny: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cargo-deny: {status}")) }
 }
 
 /// The program, where this machine has it or an earlier run built it.
@@ -81,7 +77,7 @@ fn install(repo: &Repo) -> Result<PathBuf, String> {
     println!("cargo-deny is not installed: building {VERSION} into {}", tools.display());
     let mut install = repo.cargo(&["install", "cargo-deny", "--version", VERSION, "--locked", "--root"]);
     install.arg(&tools).envs(QUICK_BUILD).env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
-    passes(install)?;
+    execute(&mut install)?;
     program(repo)
 }
 

@@ -13,14 +13,7 @@ use crate::{containers, fleet};
 
 const FOLDER: &str = "scripts/deploy";
 
-/// All of them, with the server in the target directory.
-pub(crate) fn run(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::new();
-    add(repo, &mut steps);
-    steps.finish()
-}
-
-/// Adds the steps.
+/// Adds the steps, with the server in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let folder = repo.root().join(FOLDER);
     steps.step_with("alerts for Prometheus", [tools::promtool(repo)], || {

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 use trefoil_testing::Scale;
 
-use crate::clients::{execute, said};
+use crate::clients::{self, execute, said};
 use crate::repo::Repo;
 use crate::service::Service;
 use crate::steps::Steps;
@@ -14,16 +14,11 @@ use crate::tools;
 
 /// Pinned, because other versions report other faults: a new finding must come from a change of ours.
 const PACKAGE: &str = "schemathesis==4.32.5";
+/// The Python with it, in the target directory.
+const ENVIRONMENT: &str = "schemathesis";
 const SETTINGS: &str = "scripts/testing/schemathesis.toml";
 /// The tenant of the examples.
 const EXAMPLE: &str = "11111111111111111111111111111111";
-
-/// The step alone.
-pub(crate) fn run_alone(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::new();
-    add(repo, &mut steps, Scale::Test);
-    steps.finish()
-}
 
 /// Adds the step, with the server in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps, scale: Scale) {
@@ -34,11 +29,9 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps, scale: Scale) {
 }
 
 fn run(repo: &Repo, seconds: u32) -> Result<String, String> {
-    let environment = repo.target_directory()?.join("schemathesis");
-    execute(repo.command("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let python = environment.join("bin/python");
-    let pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install", PACKAGE];
-    execute(repo.command(python).args(pip))?;
+    let environment = repo.target_directory()?.join(ENVIRONMENT);
+    let python = clients::environment(repo, ENVIRONMENT)?;
+    execute(clients::pip(repo, &python, "install").arg(PACKAGE))?;
     let service = Service::start(repo, "schemathesis-service")?;
     let (tenant, key) = service.tenant(repo)?;
     let listeners = [(&service.public, "api", &key), (&service.admin, "admin", &service.token()?)];

@@ -108,41 +108,40 @@ pub(crate) fn run(repo: &Repo, arguments: &[&str]) -> Result<(), String> {
     let mut steps = Steps::new();
     match asked.executions {
         None => add(repo, &mut steps, Scale::Test),
-        Some(executions) => add_long(repo, &mut steps, executions, asked.record),
+        Some(executions) => add_runs(repo, &mut steps, &FUZZED[..1], |_| executions, asked.record),
     }
     steps.finish()
 }
 
 /// Adds a step for the compilers, one for each build and one for each target.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps, scale: Scale) {
-    let Some(folder) = ready(repo, steps) else { return };
-    for (project, targets) in FUZZED {
-        if built(repo, steps, project, targets, &folder) {
-            for target in targets {
-                let executions = scale.of(target.executions, 1) as u64;
-                steps.step(&format!("{} under libFuzzer", target.name), || {
-                    let run = fuzzed(repo, project, target, executions, &folder)?;
-                    judged(target, executions, &run)
-                });
-            }
-        }
-    }
+    add_runs(repo, steps, &FUZZED, |target| scale.of(target.executions, 1) as u64, false);
 }
 
-/// Adds the long run: the first target of attestations, with as many executions as asked for.
-fn add_long(repo: &Repo, steps: &mut Steps, executions: u64, record: bool) {
+/// The same for these, with so many executions. With `record` the result is kept.
+fn add_runs(
+    repo: &Repo,
+    steps: &mut Steps,
+    fuzzed: &[(&str, &[Target])],
+    executions: impl Fn(&Target) -> u64,
+    record: bool,
+) {
     let Some(folder) = ready(repo, steps) else { return };
-    let (project, targets) = FUZZED[0];
-    let target = &targets[0];
-    if built(repo, steps, project, &targets[..1], &folder) {
-        steps.step(&format!("{} under libFuzzer", target.name), || {
-            let run = fuzzed(repo, project, target, executions, &folder)?;
-            if record {
-                // Written before the result is judged: a run with a finding has a record too.
-                record::write(repo, project, target, executions, &run)?;
-            }
-            judged(target, executions, &run)
-        });
+    for (project, targets) in fuzzed {
+        if !built(repo, steps, project, targets, &folder) {
+            continue;
+        }
+        for target in *targets {
+            let executions = executions(target);
+            steps.step(&format!("{} under libFuzzer", target.name), || {
+                let run = run_of(repo, project, target, executions, &folder)?;
+                if record {
+                    // Written before the result is judged: a run with a finding has a record too.
+                    record::write(repo, project, target, executions, &run)?;
+                }
+                judged(target, executions, &run)
+            });
+        }
     }
 }
 
@@ -190,7 +189,7 @@ struct Run {
 }
 
 /// Runs `target`, always the same way.
-fn fuzzed(
+fn run_of(
     repo: &Repo,
     project: &str,
     target: &Target,

@@ -9,13 +9,6 @@ use crate::tools;
 
 const SCRIPT: &str = "scripts/testing/generators/generators";
 
-/// The step alone.
-pub(crate) fn run_alone(repo: &Repo, scale: Scale) -> Result<(), String> {
-    let mut steps = Steps::new();
-    add(repo, &mut steps, scale);
-    steps.finish()
-}
-
 /// Adds the step, with the program in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps, scale: Scale) {
     if let Scale::Soak = scale {

@@ -12,13 +12,6 @@ const PROGRAM: &str = "github.com/summerwind/h2spec/cmd/h2spec";
 /// Tests in that version.
 const TESTS: u32 = 145;
 
-/// The step alone.
-pub(crate) fn run_alone(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::new();
-    add(repo, &mut steps);
-    steps.finish()
-}
-
 /// Adds the step, with the server in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     steps.step_with("HTTP/2 (h2spec)", [tools::go(repo)], || run(repo));

@@ -43,6 +43,7 @@ mod watched;
 use std::process::ExitCode;
 
 use repo::Repo;
+use steps::Steps;
 use trefoil_testing::Scale;
 
 fn main() -> ExitCode {
@@ -67,25 +68,25 @@ fn main() -> ExitCode {
         ["soak"] => test::soak(&repo),
         ["tidy"] => tidy::run(&repo),
         ["locks"] => tidy::shared::write(&repo),
-        ["clients"] => clients::run(&repo),
+        ["clients"] => alone(|steps| clients::add(&repo, steps)),
         ["packages"] => clients::packages(&repo),
-        ["deploy"] => deploy::run(&repo),
-        ["containers"] => containers::run(&repo),
-        ["described"] => described::run_alone(&repo),
-        ["generators"] => generators::run_alone(&repo, Scale::Test),
-        ["generators", "--all"] => generators::run_alone(&repo, Scale::Soak),
-        ["proxies"] => proxies::run_alone(&repo, false),
-        ["proxies", "--pauses"] => proxies::run_alone(&repo, true),
-        ["h2spec"] => h2spec::run_alone(&repo),
+        ["deploy"] => alone(|steps| deploy::add(&repo, steps)),
+        ["containers"] => alone(|steps| containers::add(&repo, steps)),
+        ["described"] => alone(|steps| described::add(&repo, steps, Scale::Test)),
+        ["generators"] => alone(|steps| generators::add(&repo, steps, Scale::Test)),
+        ["generators", "--all"] => alone(|steps| generators::add(&repo, steps, Scale::Soak)),
+        ["proxies"] => alone(|steps| proxies::add(&repo, steps)),
+        ["proxies", "--pauses"] => alone(|steps| proxies::add_pauses(&repo, steps)),
+        ["h2spec"] => alone(|steps| h2spec::add(&repo, steps)),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["pages"] => pages::write(&repo),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),
         ["paper", asked @ ..] => paper::run(&repo, asked),
-        ["interop"] => interop::run(&repo),
+        ["interop"] => alone(|steps| interop::add(&repo, steps)),
         ["docs"] => docs::run(&repo).and_then(|()| quotes::run(&repo)),
-        ["miri"] => miri::run(&repo),
-        ["targets"] => targets::run(&repo),
+        ["miri"] => alone(|steps| miri::add(&repo, steps)),
+        ["targets"] => alone(|steps| targets::add(&repo, steps)),
         ["guard", asked @ ..] => guard::run(&repo, asked),
         ["fuzz", asked @ ..] => fuzz::run(&repo, asked),
         ["help" | "--help" | "-h"] => {
@@ -103,4 +104,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Steps of `test` by themselves, with the programs of the last build.
+fn alone(add: impl FnOnce(&mut Steps)) -> Result<(), String> {
+    let mut steps = Steps::new();
+    add(&mut steps);
+    steps.finish()
 }

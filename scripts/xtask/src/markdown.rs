@@ -92,11 +92,15 @@ pub(crate) fn put(page: &mut String, name: &str, block: &str) -> Result<(), Stri
     Ok(())
 }
 
-/// A page without the blocks.
+/// A page without the blocks, of which empty lines stay.
 pub(crate) fn by_hand(page: &str) -> String {
     let mut parts = page.split("<!-- BEGIN generated");
     let first = parts.next().unwrap_or_default().to_owned();
-    first + &parts.filter_map(|part| Some(part.split_once(END)?.1)).collect::<String>()
+    let emptied = |part: &str| {
+        let (block, after) = part.split_once(END)?;
+        Some("\n".repeat(block.matches('\n').count()) + after)
+    };
+    first + &parts.filter_map(emptied).collect::<String>()
 }
 
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {

@@ -17,14 +17,6 @@ const FLAGS: &str = "-Zmiri-strict-provenance -Zmiri-disable-stacked-borrows -Zm
 const INTERPRETED: [(&str, &[&str]); 2] =
     [("trefoil-cache", &[]), ("trefoil-kernels", &["cells::", "counters::", "pages::"])];
 
-/// # Errors
-/// When the toolchain cannot be installed, or a test fails.
-pub(crate) fn run(repo: &Repo) -> Result<(), String> {
-    let mut steps = Steps::new();
-    add(repo, &mut steps);
-    steps.finish()
-}
-
 /// Adds a step for each crate.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     if steps.step("Miri", || nightly::found_or_installed(repo)) {

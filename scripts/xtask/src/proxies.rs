@@ -7,17 +7,6 @@ use crate::tools;
 
 const SCRIPT: &str = "scripts/testing/proxies/proxies.py";
 
-/// The step alone, or that with pauses.
-pub(crate) fn run_alone(repo: &Repo, pauses: bool) -> Result<(), String> {
-    let mut steps = Steps::new();
-    if pauses {
-        add_pauses(repo, &mut steps)
-    } else {
-        add(repo, &mut steps)
-    }
-    steps.finish()
-}
-
 /// Adds the step, with the server in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let needed = [tools::python(repo), tools::nginx(repo), tools::haproxy(repo), tools::caddy(repo)];

@@ -7,11 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Folders that hold the project's own files. Anything else in the root is not read.
-const FOLDERS: [&str; 9] =
-    [".cargo", ".ci", "bench", "cache", "crypto", "pipeline", "scripts", "server", "whitepaper"];
+const FOLDERS: [&str; 10] =
+    [".cargo", ".ci", ".github", "bench", "cache", "crypto", "pipeline", "scripts", "server", "whitepaper"];
 
 /// Folders inside them that hold built or fetched things.
-const NOT_SOURCE: [&str; 4] = ["target", "node_modules", "__pycache__", "corpus"];
 const BUILT: [&str; 3] = ["target", "node_modules", "__pycache__"];
 
 /// The repository that this binary was built from.
@@ -45,15 +44,6 @@ impl Repo {
 
     /// All project files, relative to the root with forward slashes, sorted.
     pub(crate) fn files(&self) -> Result<Vec<String>, String> {
-        self.files_outside(&NOT_SOURCE)
-    }
-
-    /// The same, with the inputs that fuzzers found, which tests also read.
-    pub(crate) fn all_files(&self) -> Result<Vec<String>, String> {
-        self.files_outside(&BUILT)
-    }
-
-    fn files_outside(&self, left_out: &[&str]) -> Result<Vec<String>, String> {
         let mut found = Vec::new();
         for entry in entries(&self.root)? {
             // In a work tree of its own, .git is a file.
@@ -70,7 +60,7 @@ impl Repo {
                 let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 if entry.is_file() {
                     found.push(entry);
-                } else if entry.is_dir() && !left_out.contains(&name.as_str()) {
+                } else if entry.is_dir() && !BUILT.contains(&name.as_str()) {
                     pending.push(entry);
                 }
             }

@@ -4,16 +4,19 @@
 //! the same bytes.
 
 pub(crate) mod bound;
-mod source;
+pub(crate) mod source;
 
 use std::path::{Path, PathBuf};
 
+use crate::clients::{self, execute};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{numbers, tools};
 
 const PAPER: &str = "whitepaper/paper.typ";
 const WHEEL: &str = "whitepaper/requirements.txt";
+/// The Python with the compiler, in the target directory.
+const ENVIRONMENT: &str = "paper-compiler";
 
 /// Compiles argument 1 within the root, argument 2, into argument 3, whose ending chooses the format.
 const COMPILE: &str = "
@@ -73,28 +76,21 @@ fn compile(repo: &Repo, output: &Path) -> Result<(), String> {
     let python = compiler(repo)?;
     let mut command = repo.command(python);
     command.args(["-c", COMPILE, PAPER, "."]).arg(output);
-    let status = command.status().map_err(|e| format!("python: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{PAPER} does not compile: {status}")) }
+    execute(&mut command).map_err(|why| format!("{PAPER} does not compile: {why}"))
 }
 
 /// A Python with the compiler, made anew if the pinned wheel has changed.
 fn compiler(repo: &Repo) -> Result<PathBuf, String> {
-    let environment = repo.target_directory()?.join("paper-compiler");
+    let environment = repo.target_directory()?.join(ENVIRONMENT);
     let python = environment.join("bin").join("python");
     let (stamp, wheel) = (environment.join("installed"), repo.read(WHEEL)?);
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wheel) {
         return Ok(python);
     }
-    let made = repo.command("python3").args(["-m", "venv", "--clear"]).arg(&environment).status();
-    if !made.is_ok_and(|status| status.success()) {
-        return Err(format!("python3 cannot make {}", environment.display()));
-    }
-    let mut pip = repo.command(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    pip.args(["--require-hashes", "--only-binary", ":all:", "-r", WHEEL]);
-    if !pip.status().is_ok_and(|status| status.success()) {
-        return Err(format!("pip cannot install {WHEEL}: is PyPI reachable?"));
-    }
+    clients::environment(repo, ENVIRONMENT)?;
+    let mut pip = clients::pip(repo, &python, "install");
+    execute(pip.args(["--require-hashes", "--only-binary", ":all:", "-r", WHEEL]))
+        .map_err(|why| format!("{WHEEL}: {why}: is PyPI reachable?"))?;
     std::fs::write(&stamp, wheel).map_err(|e| format!("{}: {e}", stamp.display()))?;
     Ok(python)
 }

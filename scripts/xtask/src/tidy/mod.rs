@@ -3,6 +3,7 @@
 mod cycles;
 mod dependencies;
 mod evidence;
+mod figures;
 mod manifests;
 pub(crate) mod shared;
 mod sources;
@@ -63,6 +64,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     findings.extend(dependencies::check(&metadata)?);
     findings.extend(cycles::check(repo, &metadata)?);
     findings.extend(evidence::check(repo)?);
+    findings.extend(figures::check(repo, &files)?);
     match claims::fresh(repo) {
         Ok(fresh) if fresh == repo.read(bound::CLAIMS)? => {}
         stale => {
