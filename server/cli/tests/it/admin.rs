@@ -1,8 +1,8 @@
 //! `trefoil admin` against a service in a process of its own.
 
-use crate::cli::{code, trefoil};
+use crate::cli::{Ran as _, code, trefoil};
 use crate::program::Program;
-use crate::service::{self, Service};
+use crate::service::Service;
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -213,14 +213,10 @@ fn operators_from_the_command_line(owner: &Operator, directory: &Path, tenant: &
 /// A service in this process, so that subjects are enrolled and sessions opened without a wallet for each.
 #[tokio::test(flavor = "multi_thread")]
 async fn subjects_and_sessions_from_the_command_line() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let service = Service::new(service::config(&data)).await;
-    let people = service.people(3, 1, 57).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
-    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let service = Service::start().await;
+    let data = service.data();
+    let people = service.welcomed(3, 57).await;
+    let file = |name: &str| service.file(name).to_str().unwrap().to_owned();
     let keys =
         [("all", service.public.bearer.clone().unwrap()), ("narrow", service.api_key(&["issue"]).await)];
     for (name, key) in &keys {
@@ -277,7 +273,7 @@ async fn subjects_and_sessions_from_the_command_line() {
         [(&replaced, "replaced", &handle), (&revoked, "revoked", &handle), (&erased, "erased", &handle)];
     for (receipt, kind, of) in receipts.into_iter().chain([(&ended, "session_ended", &session)]) {
         let verified = trefoil(&["verify", receipt, "--trust-root", &root, "--at", &at, "--tenant", &tenant]);
-        let text = String::from_utf8(verified.stdout.clone()).unwrap();
+        let text = verified.out();
         assert!(code(&verified) == 0 && text.contains(kind) && text.contains(of), "{text}");
     }
     assert_eq!(json(&["subject", "list", "--json"]).as_array().unwrap().len(), 2);
@@ -302,7 +298,6 @@ async fn subjects_and_sessions_from_the_command_line() {
         assert!(code == 1 && out.is_empty() && error.contains(expected), "{arguments:?}: {error}");
     }
     assert_eq!(run("all", &["subject", "show", "12"]).0, 2);
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -376,7 +371,7 @@ fn arguments_that_are_missing_or_looked_for_elsewhere_come_with_a_hint() {
         (&["budget", "show"], "trefoil admin tenant list"),
     ] {
         let output = trefoil(&[&["admin"], arguments].concat());
-        let said = String::from_utf8(output.stderr.clone()).unwrap();
+        let said = output.err();
         assert!(code(&output) == 2 && said.contains(hint), "{arguments:?}: {said}");
     }
 }

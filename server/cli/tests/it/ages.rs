@@ -1,5 +1,6 @@
 //! Files of different ages or installations in one data directory: nothing starts from them, and `doctor` says so too.
 
+use crate::cli::Ran as _;
 use crate::service::{self, Person, Service, TestClock, answer};
 use std::fs;
 use std::path::Path;
@@ -19,7 +20,7 @@ fn config(data: &Path) -> Config {
 }
 
 async fn login(service: &Service, person: &Person, face: &[f32; 128], nonce: u64) -> Decision {
-    answer(&service.authenticate(&service.request(person, face, nonce)).await).decision
+    answer(&service.login(person, face, nonce).await).decision
 }
 
 /// Removes what SQLite has beside a database too.
@@ -36,7 +37,7 @@ fn doctor(data: &Path) -> (Option<i32>, String) {
         .arg(data)
         .output()
         .unwrap();
-    (doctor.status.code(), String::from_utf8(doctor.stdout).unwrap())
+    (doctor.status.code(), doctor.out())
 }
 
 /// Why nothing starts, and what `doctor` prints, which must end with 2.
@@ -86,7 +87,7 @@ async fn files_of_different_ages_or_installations_do_not_start_and_doctor_exits_
     assert_eq!(login(&service, &people[0], &people[0].face, 1).await, Decision::Match);
     let service = service.restart_after(config(&data), async |_| copy(&data, &place("older"))).await;
     assert_eq!(login(&service, &people[0], &people[1].face, 2).await, Decision::NoMatch);
-    let service = service.restart(config(&data)).await;
+    let service = service.restart().await;
     assert_eq!(login(&service, &people[0], &people[0].face, 3).await, Decision::Match);
     let clock = Arc::clone(&service.customer.clock);
     clock.advance(10);

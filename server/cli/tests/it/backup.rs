@@ -1,7 +1,8 @@
 //! Backups of a running service, and what a restored one shows to relying parties and auditors that saw later seals.
 
+use crate::cli::Ran as _;
 use crate::key_holder::wait_for;
-use crate::key_holder_process::{self, KeyHolder};
+use crate::key_holder_process::KeyHolder;
 use crate::service::{self, Person, Service};
 use rand::RngExt as _;
 use std::collections::HashSet;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use trefoil_api::Decision;
-use trefoil_attest::{Attestation, Evidence, LogError, Restoration, SealHeader, verify_same_log};
+use trefoil_attest::{LogError, Restoration, SealHeader, verify_same_log};
 use trefoil_key_holder::backup::{BackupError, MANIFEST_FILE, Manifest, Passphrase, check};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
@@ -42,19 +43,15 @@ fn restore(from: &Path, into: &Path, now: u64) -> Result<Restoration, BackupErro
 /// Logs in and gives the header of the seal.
 async fn login(service: &Service, person: &Person, nonce: &mut u64) -> SealHeader {
     *nonce += 1;
-    let reply = service.authenticate(&service.request(person, &person.face, *nonce)).await;
+    let reply = service.login(person, &person.face, *nonce).await;
     let answer = service::answer(&reply);
     assert_eq!(answer.decision, Decision::Match);
-    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap().evidence
-    else {
-        panic!("asked for a full one")
-    };
+    let seal = crate::service::seal(&answer.attestation.as_ref().unwrap().0);
     seal.header
 }
 
 async fn open_session(service: &Service, person: &Person) {
-    let opened = service.prove(person).await;
-    assert_eq!(opened.status, 201, "{}", opened.text());
+    service.prove(person).await.is(201);
 }
 
 /// Enrols a new face; the handle.
@@ -89,15 +86,14 @@ impl Auditor {
     #[track_caller]
     fn passes(&self, data: &Path) -> String {
         let output = self.audit(data, &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        output.done()
     }
 
     #[track_caller]
     fn fails(&self, data: &Path, more: &[&str]) -> String {
         let output = self.audit(data, more);
-        assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
-        String::from_utf8(output.stderr).unwrap()
+        assert_eq!(output.status.code(), Some(1), "{}", output.out());
+        output.err()
     }
 }
 
@@ -120,9 +116,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let config = service::config(&data);
-    let mut policy = service::policy();
-    policy["attempts"] = service::unlimited();
-    let mut service = Service::with_policy(config.clone(), policy).await;
+    let mut service = Service::with_policy(config.clone(), service::lenient()).await;
     let person = service.people(1, 1, 71).await.remove(0);
     service.welcome(&person).await;
     let auditors = ["after", "before"].map(|name| Auditor::new(folder.path(), name, &service));
@@ -166,7 +160,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
             let again = enrol(&service, &person, Handle::new(*handle)).await;
             assert!(again == 409 || (again == 201 && during.contains(handle)), "{again}");
         }
-        let refused = service.authenticate(&service.request(&person, &person.face, nonce)).await;
+        let refused = service.login(&person, &person.face, nonce).await;
         assert_eq!(refused.status, 404, "sessions have ended: {}", refused.text());
         open_session(&service, &person).await;
         let first = login(&service, &person, &mut nonce).await;
@@ -193,7 +187,6 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         assert!(strict.fails(&data, &["--no-restores"]).contains("--no-restores refuses"));
         assert!(after.audit(&data, &["--no-restores"]).status.success(), "it was told before");
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V33.
@@ -245,7 +238,7 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
     assert!(auditor.passes(&data).contains("are lost"));
     let mut old = config.clone();
     old.server.data_dir.clone_from(&twin);
-    service = service.restart(old).await;
+    service = service.restart_with(old).await;
     let alive = login(&service, &person, &mut nonce).await;
     let late = Auditor { head: folder.path().join("late"), trust_root: auditor.trust_root.clone() };
     late.passes(&twin);
@@ -254,7 +247,6 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
         verify_same_log(&alive, &kept, &[], &[])
             .is_err_and(|cause| cause != LogError::Restored(restored.unwrap()))
     );
-    assert!(service.server.shutdown().await);
 }
 
 fn files_of(directory: &Path) -> Vec<PathBuf> {
@@ -346,7 +338,6 @@ async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_
     let _ = std::fs::remove_dir(&into);
     restore(&to, &into, now + 9).unwrap();
     assert!(matches!(restore(&to, &into, now + 9), Err(BackupError::Over(_))));
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -366,19 +357,19 @@ async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_
         .arg(folder.path().join("behind"))
         .output()
         .unwrap();
-    let why = String::from_utf8_lossy(&started.stderr).into_owned();
+    let why = started.err();
     assert!(!started.status.success() && why.contains("did not end"), "{why}");
     let with = |root: &trefoil_attest::TrustRoot, into: &str| {
         let into = folder.path().join(into);
         backup::restore(&to, &into, &passphrase(WORDS), Some(root), now + 9, &mut |_| ())
     };
     with(&service.trust_root, "same").unwrap();
-    let rotated = Command::new(PROGRAM)
+    Command::new(PROGRAM)
         .args(["keys", "rotate", "--issuer", "https://auth.example", "--data-dir"])
         .arg(&data)
         .output()
-        .unwrap();
-    assert!(rotated.status.success(), "{}", String::from_utf8_lossy(&rotated.stderr));
+        .unwrap()
+        .done();
     let newest = std::fs::read_to_string(data.join("trust-root.json")).unwrap();
     let newest = trefoil_attest::TrustRoot::from_json(&newest).unwrap();
     let refused = with(&newest, "rotated").unwrap_err().to_string();
@@ -386,7 +377,6 @@ async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_
         refused.contains("rotated or revoked after the backup") && refused.contains("remove "),
         "{refused}"
     );
-    assert!(service.server.shutdown().await);
 }
 
 /// Kills the program at a random moment of the time that it takes, or in every other round as soon as there is something in
@@ -427,13 +417,13 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     let timed = std::time::Instant::now();
     let made = program(&["backup", "--data-dir"], &[&data, &good]).output().unwrap();
     let a_backup = timed.elapsed();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    made.done();
     let into = folder.path().join("whole");
     let timed = std::time::Instant::now();
     let restored = program(&["restore"], &[&good]).arg("--into").arg(&into).output().unwrap();
     let a_restore = timed.elapsed();
-    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
-    let told = String::from_utf8([restored.stdout, restored.stderr].concat()).unwrap();
+    restored.done();
+    let told = restored.text();
     for lost in
         ["API keys", "operators", "tenants", "subjects", "credentials", "policies", "keys", "files", "others"]
     {
@@ -447,7 +437,7 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
         assert!(checked.status.success() || !done);
         if !checked.status.success() {
             cut_backups += 1;
-            let why = String::from_utf8(checked.stderr).unwrap();
+            let why = checked.err();
             assert!(why.contains("manifest.toml is missing"), "{why}");
             let refused = program(&["restore"], &[&to]).arg("--into").arg(folder.path().join("no")).output();
             assert!(!refused.unwrap().status.success() && !folder.path().join("no").exists());
@@ -478,7 +468,6 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     }
     assert!(cut_backups > 0 && cut_restores > 0, "{cut_backups}, {cut_restores}");
     println!("{cut_backups} backups and {cut_restores} restores were cut short");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V34: If only a key-holder is restored, every later seal shows it.
@@ -489,9 +478,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, data, to) =
         (folder.path().join("keys"), folder.path().join("data"), folder.path().join("backup"));
-    let listen = key_holder_process::listen();
-    KeyHolder::init(&keys, &data, &listen);
-    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let mut key_holder = KeyHolder::beside(&keys, &data);
     let service = Service::new(key_holder.config(&data)).await;
     let person = service.people(1, 1, 76).await.remove(0);
     service.welcome(&person).await;
@@ -499,9 +486,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let auditor = Auditor::new(folder.path(), "head", &service);
     assert_eq!(login(&service, &person, &mut nonce).await.vaults[0].unwrap().restored, 0);
     let backup = |more: &[&str], last: &Path| {
-        let done = program(&["key-holder"], &[]).args(more).arg(last).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8(done.stdout).unwrap()
+        program(&["key-holder"], &[]).args(more).arg(last).output().unwrap().done()
     };
     backup(&["backup", "--data-dir", keys.to_str().unwrap()], &to);
     let told = backup(&["backup", "--check"], &to);
@@ -519,7 +504,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     key_holder.kill();
     std::fs::remove_dir_all(&keys).unwrap();
     backup(&["restore", to.to_str().unwrap(), "--into"], &keys);
-    let _key_holder = KeyHolder::start(&keys, &listen);
+    key_holder.again();
     wait_for(&service, 200).await;
     let sealed = login_when_seen(&service, &person, &mut nonce).await;
     assert_eq!((sealed.vaults[0].unwrap().restored, sealed.restored), (1, None), "the log was not restored");
@@ -527,7 +512,6 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     assert!(told.contains("an older copy of the vault of key-holder 1 was taken, 1 times in all"), "{told}");
     assert!(!told.contains("restored: "), "{told}");
     trefoil_key_holder::job_log::check(&keys).unwrap();
-    assert!(service.server.shutdown().await);
 }
 
 /// The first seal that shows a restored vault: the gateway looks once a second.

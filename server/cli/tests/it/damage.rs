@@ -8,7 +8,6 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
-use trefoil_api::Decision;
 use trefoil_pipeline::Clock;
 use trefoil_server::server::Server;
 use trefoil_testing::{copy, damage, rows, volume};
@@ -34,8 +33,7 @@ async fn used(data: &Path) -> Service {
     for person in &people {
         service.welcome(person).await;
         for nonce in 0..4 {
-            let request = service.request(person, &person.face, nonce);
-            assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+            service.login(person, &person.face, nonce).await.matches();
         }
     }
     service
@@ -138,8 +136,7 @@ async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
     copy(&live, &older);
     let people = service.people(3, 2, 16).await;
     service.welcome(&people[2]).await;
-    let request = service.request(&people[2], &people[2].face, 1);
-    answer(&service.authenticate(&request).await);
+    answer(&service.login(&people[2], &people[2].face, 1).await);
     // As a kill leaves it.
     copy(&live, &whole);
     assert!(service.server.shutdown().await);
@@ -195,13 +192,11 @@ async fn damage_under_a_running_service_ends_it_with_the_file_and_the_cure() {
     let directory = tempfile::tempdir().unwrap();
     for round in ["a row", "the pages"] {
         let data = directory.path().join(round);
-        let service = used(&data).await.restart(service::config(&data)).await;
+        let service = used(&data).await.restart().await;
         let store = data.join("store.sqlite");
         // Until the first write the process reads the pages that were checked at its start, whatever happens to the file.
-        let tenant = serde_json::json!({"name": "other", "policy": service::policy()});
-        assert_eq!(service.admin.post("/v1/tenants", &tenant).await.status, 201);
-        let seal = service.public.get("/v1/seals/1").await;
-        assert_eq!(seal.status, 200);
+        service.admin.tenant(&service::policy()).await;
+        service.public.get("/v1/seals/1").await.is(200);
         if round == "a row" {
             let edit = "UPDATE seals SET bytes = (SELECT bytes FROM seals WHERE number = 0) WHERE number = 1";
             assert_eq!(Connection::open(&store).unwrap().execute(edit, []).unwrap(), 1);

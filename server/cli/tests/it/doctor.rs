@@ -1,5 +1,6 @@
 //! `trefoil doctor` beside a running service: it holds nothing up, and its exit code says how bad it is.
 
+use crate::cli::Ran as _;
 use crate::program::Program;
 use serde_json::Value;
 use std::path::Path;
@@ -20,14 +21,13 @@ pub(crate) fn doctor(data: &Path, program: &Program, rest: &[&str], variables: &
 }
 
 fn text(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
+    output.out()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn beside_a_running_service_it_exits_0_1_or_2() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let program = Program::start(&data, Stdio::null(), &[]);
+    let program = Program::own(&[]);
+    let data = program.data();
     let well = doctor(&data, &program, &[], &[]);
     assert_eq!(well.status.code(), Some(0), "{}", text(&well));
     assert!(text(&well).contains("runs and takes requests"), "{}", text(&well));
@@ -66,16 +66,15 @@ fn a_service_without_its_key_holder_is_not_ready() {
 /// As the page on operators says: an owner and a viewer are made, and the first owner is revoked.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_first_owner_doctor_and_a_probe_find_a_service_well() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let program = Program::start(&data, Stdio::null(), &[]);
+    let program = Program::own(&[]);
+    let data = program.data();
     let admin = format!("https://{}", program.admin.address);
-    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let file = |name: &str| program.file(name).to_str().unwrap().to_owned();
     let (ann, nightly) = (file("ann.token"), file("nightly.token"));
     let operator = |arguments: &[&str]| {
         let place = ["admin", "--admin", &admin, "--data-dir", data.to_str().unwrap()];
         let output = crate::cli::trefoil(&[&place, arguments].concat());
-        (crate::cli::code(&output), String::from_utf8(output.stderr).unwrap())
+        (crate::cli::code(&output), output.err())
     };
     for made in [
         operator(&["operator", "create", "ann", "--role", "owner", "--output", &ann]),
@@ -116,7 +115,7 @@ async fn without_the_first_owner_doctor_and_a_probe_find_a_service_well() {
     let probed = || {
         let output =
             crate::cli::trefoil(&["admin", "ready", "--admin", &admin, "--data-dir", data.to_str().unwrap()]);
-        (crate::cli::code(&output), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+        (crate::cli::code(&output), output.text())
     };
     assert_eq!(probed(), (0, "ready\n".to_owned()));
     assert_eq!(program.terminate().code(), Some(0));
@@ -135,7 +134,7 @@ fn a_service_that_is_not_ready_fails_its_probe_with_the_reason() {
     let url = format!("https://{}", program.admin.address);
     let asked =
         crate::cli::trefoil(&["admin", "ready", "--admin", &url, "--data-dir", data.to_str().unwrap()]);
-    let said = String::from_utf8(asked.stderr.clone()).unwrap();
+    let said = asked.err();
     assert!(crate::cli::code(&asked) == 1 && said.contains("key-holder"), "{said}");
     assert_eq!(program.terminate().code(), Some(0));
 }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_api::{Authentication, Decision};
-use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, Seal, verify};
+use trefoil_attest::{ExpectedNonce, Policy, Seal, verify};
 use trefoil_testing::patroni::{Cluster, LOOP_WAIT_S, MEMBERS, Members, RETRIEVE_MS, RETRY_S, TTL_S};
 
 /// From the first commit of the new primary until each node takes changes.
@@ -45,7 +45,7 @@ impl Callers {
     fn of(fleet: &Fleet) -> Callers {
         let bearer = fleet.customer.public.bearer.clone().unwrap();
         let ends = |node: &crate::program::Program| (node.public.with_bearer(&bearer), node.admin.clone());
-        let tenant = format!("/v1/tenants/{}", hex::encode(fleet.customer.tenant));
+        let tenant = fleet.customer.path("");
         Callers { nodes: fleet.nodes.iter().map(ends).collect(), tenant }
     }
 
@@ -213,9 +213,7 @@ impl Acknowledged {
             let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
             let policy = Policy::new(fleet.trust_root.clone(), AUDIENCE, nonce);
             verify(bytes, &policy, trefoil_key_holder::unix_s()).unwrap();
-            let Evidence::Full(seal) = Attestation::decode(bytes).unwrap().evidence else {
-                panic!("it is full")
-            };
+            let seal = crate::service::seal(bytes);
             let digest = seal.header.digest();
             assert_eq!(*seals.entry(seal.header.seal_number).or_insert(digest), digest, "two contents");
         }
@@ -369,7 +367,7 @@ async fn hung(
     let told = back.get().unwrap().told(&done);
     // What is done at one node holds at the others, so each of them hears of the new primary.
     let session = format!("/v1/proof-sessions/{}", hex::encode(people.0[1].session_id));
-    assert_eq!(callers.nodes[0].0.send(Method::DELETE, &session, &[], "").await.status, 200);
+    callers.nodes[0].0.delete(&session).await.is(200);
     tokio::time::sleep(Duration::from_secs(2)).await;
     for (node, (public, _)) in callers.nodes.iter().enumerate() {
         let ended =

@@ -78,11 +78,10 @@ fn a_mark_before_a_file_wrapped_base64_and_a_pipe_are_read() {
 /// A certificate, a token, an API key and a face with a mark, and a chain without line breaks.
 #[test]
 fn a_mark_before_the_files_of_a_call_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    let program = Program::start(&data, Stdio::null(), &[]);
+    let program = Program::own(&[]);
+    let data = program.data();
     let marked = |name: &str, text: &str| {
-        let path = folder.path().join(name);
+        let path = program.file(name);
         std::fs::write(&path, format!("\u{feff}{text}")).unwrap();
         path.to_str().unwrap().to_owned()
     };

@@ -1,5 +1,6 @@
 //! The first login as the pages show it: `trefoil quickstart` and every line that it prints, and the lines of server/API.md.
 
+use crate::cli::Ran as _;
 use crate::program::Program;
 use serde_json::Value;
 use std::cell::RefCell;
@@ -143,7 +144,7 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
         ""
     );
     let again = reader.shell("trefoil quickstart");
-    let error = String::from_utf8(again.stderr).unwrap();
+    let error = again.err();
     assert!(again.status.code() == Some(1) && error.contains("--directory"), "{error}");
 }
 
@@ -170,7 +171,7 @@ fn quickstart_without_proofs_ends_in_a_verified_login_and_prints_every_call_of_a
     reader.took_under_five_minutes(&printed);
     let login = of("curl ").into_iter().find(|line| line.ends_with("/v1/authentications")).unwrap();
     let again = reader.shell(login);
-    assert!(String::from_utf8(again.stdout).unwrap().contains("nonce-replayed"), "it has one nonce");
+    assert!(again.out().contains("nonce-replayed"), "it has one nonce");
     assert!(!reader.directory.path().join("quickstart/passphrase").exists(), "nobody has a secret to keep");
 }
 
@@ -179,7 +180,7 @@ fn quickstart_without_a_service_says_how_to_start_one() {
     let reader = Reader::new();
     let refused = |line: &str| {
         let output = reader.shell(line);
-        let error = String::from_utf8(output.stderr).unwrap();
+        let error = output.err();
         assert_eq!(output.status.code(), Some(1), "{line}: {error}");
         assert!(!reader.directory.path().join("quickstart").exists(), "{line}: nothing was made");
         error

@@ -1,5 +1,6 @@
 //! Honest callers get their answers while invalid proofs arrive at full speed.
 
+use crate::cli::Ran as _;
 use crate::members::{Members, client};
 use crate::service::{self, Service};
 use std::sync::Arc;
@@ -22,12 +23,12 @@ const CHILD: &str = "TREFOIL_TEST_FLOOD";
 fn a_flood_of_invalid_proofs_costs_honest_callers_nothing_but_time() {
     // A process of its own, so that the memory that is measured is this test's.
     let name = "flood::honest_callers_are_answered_while_the_flood_lasts";
-    let child = std::process::Command::new(std::env::current_exe().unwrap())
+    std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env(CHILD, "1")
         .output()
-        .unwrap();
-    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+        .unwrap()
+        .done();
 }
 
 /// Not a test of its own: the child of the one above.
@@ -100,7 +101,6 @@ async fn honest_callers_are_answered_while_the_flood_lasts() {
     let verified = service.metric("trefoil_proofs_total{outcome=\"refused\"}").await;
     let unread = service.metric("trefoil_proof_uploads_total{event=\"credit_exhausted\"}").await;
     assert!(verified > 0 && unread > 0, "{verified} verified, {unread} not read");
-    assert!(service.server.shutdown().await);
 }
 
 fn resident_bytes() -> u64 {

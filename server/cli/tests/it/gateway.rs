@@ -82,9 +82,9 @@ impl Gateway {
     }
 
     /// A new tenant of this service.
-    pub(crate) async fn customer(&self, clock: Arc<TestClock>, tenant: Value) -> Customer {
+    pub(crate) async fn customer(&self, clock: Arc<TestClock>, policy: Value) -> Customer {
         let (public, admin) = self.endpoints();
-        Customer::new(public, admin, clock, tenant).await
+        Customer::new(public, admin, clock, policy).await
     }
 
     /// `kill -9`, and waits until the process is gone.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// Waits until the log says this so often, and returns the line that says it last.
-async fn said(log: &Path, what: &str, times: usize) -> String {
+pub(crate) async fn said(log: &Path, what: &str, times: usize) -> String {
     loop {
         let text = std::fs::read_to_string(log).unwrap();
         if text.matches(what).count() >= times {

@@ -1,5 +1,6 @@
 //! What a test measured, as a record of `bench/records`.
 
+use crate::cli::Ran as _;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
@@ -28,7 +29,7 @@ fn build() -> Value {
     // A machine may have no git.
     let said = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output();
-        output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        output.map_or(String::new(), |output| output.out().trim().to_owned())
     };
     json!({
         "dirty": !said("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty(),

@@ -2,7 +2,7 @@
 
 use crate::enrolment::join_all;
 use crate::members::{Members, Proven, client};
-use crate::service::{self, Service, answer};
+use crate::service::{self, Service};
 use rayon::prelude::*;
 use tokio::task::JoinSet;
 use trefoil_api::{Authentication, Decision, Enrolment};
@@ -11,8 +11,7 @@ use trefoil_testing::volume;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let client = client(&service, service.public.bearer.as_deref().unwrap(), 1);
     let mut members = Members::new(&service, 3, 1);
     service.publish(members.root(), 1).await;
@@ -26,13 +25,13 @@ async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() 
         service.authenticate(&proven.request(&service, &members_face(&members, proven), nonce)).await
     };
     for proven in &sessions {
-        assert_eq!(answer(&log_in(proven, 1).await).decision, Decision::Match);
+        log_in(proven, 1).await.matches();
     }
 
     // Somebody joins: the root changes, nobody's session ends.
     service.publish_keeping(members.root(), 2, 1).await;
     for proven in &sessions {
-        assert_eq!(answer(&log_in(proven, 2).await).decision, Decision::Match);
+        log_in(proven, 2).await.matches();
     }
     // Member 2 proves again under the new root, so the next steps do not affect it.
     sessions[2] = members.prove(2, 2, 20);
@@ -44,16 +43,12 @@ async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() 
         service.authenticate(&proven.request(&service, &members_face(&members, proven), nonce)).await
     };
     log_in(&sessions[0], 3).await.problem(410, "session-expired");
-    assert_eq!(
-        answer(&log_in(&sessions[2], 3).await).decision,
-        Decision::Match,
-        "an unrelated session goes on"
-    );
+    assert_eq!(log_in(&sessions[2], 3).await.decision(), Decision::Match, "an unrelated session goes on");
     // Member 1 had not proved again: its session ends too, and a new proof opens the next.
     log_in(&sessions[1], 3).await.problem(410, "session-expired");
     let again = members.prove(1, 3, 30);
     client.open_session(again.envelope.clone()).await.unwrap().without_verification();
-    assert_eq!(answer(&log_in(&again, 4).await).decision, Decision::Match);
+    log_in(&again, 4).await.matches();
 
     // The revoked member can neither use the old root nor prove under the new one.
     let refused = client.open_session(sessions[0].envelope.clone()).await.unwrap_err();
@@ -62,7 +57,6 @@ async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() 
     // Its path leads from the credential to a root that was never published.
     let envelope = members.holder(0, 3).open(service::AUDIENCE, now, &mut rand::rng()).unwrap().envelope;
     assert_eq!(client.open_session(envelope).await.unwrap_err().code(), Some("proof-stale"));
-    assert!(service.server.shutdown().await);
 }
 
 fn members_face(members: &Members, proven: &Proven) -> [f32; 128] {
@@ -151,7 +145,6 @@ async fn many_sessions_across_a_root_change_and_no_wrong_decision() {
     count(&before, false, false);
     count(&during, true, false);
     count(&after, true, true);
-    assert!(service.server.shutdown().await);
 }
 
 fn generation(session: usize) -> u32 {

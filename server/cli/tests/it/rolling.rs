@@ -6,7 +6,7 @@ use crate::fleet::{Fleet, NODES, Plan};
 use crate::http::{Endpoint, Reply};
 use crate::program::Program;
 use crate::renewal::pair;
-use crate::service::{self, Person, answer, request_at, templates_path};
+use crate::service::{self, Person, request_at, templates_path};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
@@ -24,7 +24,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
-use trefoil_api::{Decision, Vector};
+use trefoil_api::Vector;
 use trefoil_key_holder::unix_s;
 use trefoil_testing::postgres::Server;
 
@@ -183,7 +183,7 @@ impl Callers {
             let request = self.login();
             let reply = self.send(kind, async || sent(&request).await).await;
             if reply.status == 200 {
-                assert_eq!(answer(&reply).decision, Decision::Match);
+                reply.matches();
                 return self.did(kind);
             }
             assert!(asks_anew(&reply), "{kind}: {}", reply.text());
@@ -284,8 +284,7 @@ impl Callers {
                 let sent = async || {
                     self.public.try_send(Method::POST, &path, &headers, body.clone()).await.map_err(broken)
                 };
-                let enrolled = self.send(kind, sent).await;
-                assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+                self.send(kind, sent).await.is(201);
             }
             let mut times = 0;
             let sent = async || {
@@ -312,13 +311,11 @@ impl Callers {
             let sent = async || {
                 self.admin.try_send(Method::POST, &keys, &headers, scopes.to_string()).await.map_err(broken)
             };
-            let made = self.send(kind, sent).await;
-            assert_eq!(made.status, 201, "{}", made.text());
+            self.send(kind, sent).await.is(201);
             let body = json!({"policy": service::policy()}).to_string();
             let sent =
                 async || self.admin.try_send(Method::PUT, &policy, &[], body.clone()).await.map_err(broken);
-            let put = self.send(kind, sent).await;
-            assert_eq!(put.status, 200, "{}", put.text());
+            self.send(kind, sent).await.is(200);
             self.did(kind);
             if !self.goes_on() {
                 return;

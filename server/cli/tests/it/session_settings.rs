@@ -48,19 +48,18 @@ async fn settings_of_the_role_change_nothing_that_is_stored() {
     let people = service.people(1, 1, 73).await;
     service.welcome(&people[0]).await;
     let login = async |service: &Service, nonce| {
-        answer(&service.authenticate(&service.request(&people[0], &people[0].face, nonce)).await).decision
+        answer(&service.login(&people[0], &people[0].face, nonce).await).decision
     };
     assert_eq!(login(&service, 1).await, Decision::Match);
-    let service = service.restart(config.clone()).await;
+    let service = service.restart().await;
     assert_eq!(login(&service, 2).await, Decision::Match);
     // Those of the moment after are not those of the start.
     for setting in SETTINGS {
         let name = setting.split(' ').next().unwrap();
         server.sql("postgres", &format!("ALTER DATABASE {database} RESET {name}"));
     }
-    let service = service.restart(config).await;
+    let service = service.restart().await;
     assert_eq!(login(&service, 3).await, Decision::Match);
-    assert!(service.server.shutdown().await);
 }
 
 /// A setting of the role or the database that changes while the service runs, and what the refusal says.
@@ -113,8 +112,7 @@ async fn a_session_with_other_schemas_than_the_first_or_that_may_not_write_is_re
         server.sql(&database, end);
         wait_for(&service, 200).await;
     }
-    let tenant = serde_json::json!({"name": "other", "policy": service::policy()});
-    assert_eq!(service.admin.post("/v1/tenants", &tenant).await.status, 201);
+    service.admin.tenant(&service::policy()).await;
     let counts = "SELECT (SELECT generation FROM decoy.node) < (SELECT generation FROM public.node)";
     assert_eq!(server.sql(&database, counts), "t", "the service went on where it began");
     // One that is there from the start, which it cannot do without.

@@ -1,8 +1,7 @@
 //! A shutdown in the middle of a batch answers and keeps everything that was accepted.
 
 use crate::enrolment::join_all;
-use crate::service::{self, Customer, Service, answer};
-use serde_json::json;
+use crate::service::{self, Service, answer};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,10 +18,7 @@ async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
     // The batch would wait half a second for its 32nd lane; the shutdown comes first.
     config.pipeline.batch_delay_us = 500_000;
     let service = Service::new(config).await;
-    let people = service.people(2, 1, 10).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let people = service.welcomed(2, 10).await;
     let public = service.public.clone();
     let requests: Vec<_> = (0..20_u64)
         .map(|i| {
@@ -60,11 +56,12 @@ async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.pipeline.batch_delay_us = 500_000;
-    config.limits.in_flight_per_tenant = 1;
-    let service = Service::new(config).await.at_one_node();
+    let service = Service::configured(|config| {
+        config.pipeline.batch_delay_us = 500_000;
+        config.limits.in_flight_per_tenant = 1;
+    })
+    .await
+    .at_one_node();
     let people = service.people(1, 1, 12).await;
     service.welcome(&people[0]).await;
     let waiting = service.request(&people[0], &people[0].face, 1);
@@ -78,23 +75,19 @@ async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
     let refused = service.authenticate(&next).await;
     refused.problem(429, "quota-exceeded");
     assert_eq!(refused.headers["retry-after"], "1");
-    assert_eq!(answer(&waiting.await.unwrap()).decision, Decision::Match);
-    assert_eq!(
-        answer(&service.authenticate(&next).await).decision,
-        Decision::Match,
-        "the nonce was not spent"
-    );
-    assert!(service.server.shutdown().await);
+    waiting.await.unwrap().matches();
+    assert_eq!(service.authenticate(&next).await.decision(), Decision::Match, "the nonce was not spent");
 }
 
 /// Claim V20: A connection that keeps sending after refusals is not read for a while, and is closed if it continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.in_flight_per_tenant = 1;
-    // Each node counts for itself.
-    let service = Service::new(config).await.at_one_node();
+    let service = Service::configured(|config| {
+        config.limits.in_flight_per_tenant = 1;
+        // Each node counts for itself.
+    })
+    .await
+    .at_one_node();
     let bearer = service.public.bearer.as_ref().unwrap();
     let head = format!(
         "POST /v1/authentications HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {bearer}\r\n\
@@ -124,7 +117,6 @@ async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
     // Pauses of 16, 64, 256 and 1024 ms lie between five refusals, whatever else takes time. Stamps are whole milliseconds.
     assert!(began.elapsed() >= Duration::from_millis(1_350), "{:?}", began.elapsed());
     drop(holds);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V19: A tenant's queue delays only its own logins: another tenant's logins start at once.
@@ -138,9 +130,7 @@ async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
     config.limits.body_timeout_s = 120;
     config.limits.answer_timeout_s = 120;
     let service = Arc::new(Service::new(config).await.at_one_node());
-    let (public, admin) = service::endpoints(&service.server);
-    let tenant = json!({"name": "bank", "policy": service::policy()});
-    let other = Customer::new(public, admin, Arc::clone(&service.clock), tenant).await;
+    let other = service.neighbour(service::policy()).await;
     let (own, others) = (service.people(1, 1, 12).await, other.people(1, 1, 13).await);
     service.welcome(&own[0]).await;
     other.welcome(&others[0]).await;
@@ -166,23 +156,23 @@ async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
     });
     for nonce in 1..=3 {
         let login = other.request(&others[0], &others[0].face, nonce);
-        assert_eq!(answer(&other.authenticate(&login).await).decision, Decision::Match);
+        other.authenticate(&login).await.matches();
     }
     assert!(!login.is_finished(), "all that may be worked on is taken");
     drop(held.pop());
-    assert_eq!(answer(&login.await.unwrap()).decision, Decision::Match);
+    login.await.unwrap().matches();
     drop(held);
     assert!(Arc::into_inner(service).unwrap().server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    // One request waits for its batch to fill and one waits behind it, for half a second; there is no place for a third.
-    config.pipeline.batch_delay_us = 500_000;
-    config.pipeline.queue = 1;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        // One request waits for its batch to fill and one waits behind it, for half a second; there is no place for a third.
+        config.pipeline.batch_delay_us = 500_000;
+        config.pipeline.queue = 1;
+    })
+    .await;
     let people = service.people(1, 1, 13).await;
     service.welcome(&people[0]).await;
     let requests: Vec<_> = (1..=8_u64).map(|i| service.request(&people[0], &people[0].face, i)).collect();
@@ -190,7 +180,7 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
     let mut refused = Vec::new();
     for (request, reply) in requests.iter().zip(&replies) {
         if reply.status == 200 {
-            assert_eq!(answer(reply).decision, Decision::Match);
+            reply.matches();
         } else {
             reply.problem(503, "overloaded");
             assert_eq!(reply.headers["retry-after"], "1");
@@ -198,10 +188,5 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
         }
     }
     assert!((1..8).contains(&refused.len()), "{} of 8 refused", refused.len());
-    assert_eq!(
-        answer(&service.authenticate(refused[0]).await).decision,
-        Decision::Match,
-        "its nonce was not spent"
-    );
-    assert!(service.server.shutdown().await);
+    assert_eq!(service.authenticate(refused[0]).await.decision(), Decision::Match, "its nonce was not spent");
 }

@@ -1,11 +1,12 @@
 //! What a start does before it serves: it makes no installation by mistake, ends or serves under any limit, and a signal ends it.
 
+use crate::cli::Ran as _;
 use crate::program::Program;
 use crate::siblings;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// Longer than the program gives itself, on a loaded machine.
@@ -134,8 +135,7 @@ fn before_it_listens_a_signal_ends_it_at_once() {
 /// Programs that rotate logs send such signals.
 #[tokio::test(flavor = "multi_thread")]
 async fn signals_that_others_send_end_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let program = Program::start(&folder.path().join("data"), Stdio::null(), &[]);
+    let program = Program::own(&[]);
     for name in ["-USR1", "-USR2", "-ALRM"] {
         program.signal(name);
         program.serves(1).await;
@@ -212,7 +212,7 @@ async fn a_lock_of_another_program_is_named_with_its_holder() {
         .arg(&data)
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let told = refused.err();
     assert!(told.contains(&format!("another trefoil process, number {}", program.id())), "{told}");
     program.serves(1).await;
     assert_eq!(program.terminate().code(), Some(0));

@@ -1,14 +1,12 @@
 //! What a thief of a node's directory has, made worthless as `server/OPERATING.md` says.
 
-use crate::cli::trefoil;
+use crate::cli::{Ran as _, trefoil};
 use crate::fleet::{Fleet, NODES};
 use crate::http::Endpoint;
 use crate::key_holder_process::KeyHolder;
-use crate::service::answer;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
-use trefoil_api::Decision;
 use trefoil_testing::postgres::Server;
 
 /// The files that never change and begin anew.
@@ -28,8 +26,7 @@ fn forget(data: &Path) {
 
 fn fingerprint(data: &Path) -> String {
     let told = trefoil(&["key-holder", "fingerprint", "--gateway", data.to_str().unwrap()]);
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-    let told = String::from_utf8(told.stdout).unwrap();
+    let told = told.done();
     told.split_whitespace().find(|word| word.len() == 64).unwrap_or_else(|| panic!("{told}")).to_owned()
 }
 
@@ -77,7 +74,7 @@ async fn after_the_theft_of_a_node_its_tokens_keys_and_credentials_are_replaced_
     fleet.customer.public.bearer = Some(key);
     for node in 0..NODES {
         let reply = fleet.login(node, &people[0], &people[0].face).await;
-        assert_eq!(answer(&reply).decision, Decision::Match);
+        reply.matches();
     }
     let tenants = fleet
         .at(2)

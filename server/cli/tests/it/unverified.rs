@@ -31,8 +31,7 @@ impl House {
         let other = Service::new(service::config(&folder.path().join("other"))).await;
         let foreign = other.trust_root.clone();
         assert!(other.server.shutdown().await);
-        let mut policy = service::policy();
-        policy["attempts"] = service::unlimited();
+        let policy = service::with(service::policy(), "attempts", service::unlimited());
         let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
         let (public, admin) = (Relay::to(&service.public).await, Relay::to(&service.admin).await);
         House { service, public, admin, foreign, _folder: folder }

@@ -1,6 +1,6 @@
 //! A canary in every file, variable, argument, address and field that the product reads. Errors about them say what they are, and show none of it.
 
-use crate::cli::trefoil;
+use crate::cli::{Ran as _, trefoil};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
@@ -123,8 +123,7 @@ impl Folder {
     /// A data directory with keys.
     fn data(&self) -> String {
         let data = self.path("data").to_str().unwrap().to_owned();
-        let init = trefoil(&["keys", "init", "--issuer", "https://a.example", "--data-dir", &data]);
-        assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
+        trefoil(&["keys", "init", "--issuer", "https://a.example", "--data-dir", &data]).done();
         data
     }
 
