@@ -1,13 +1,7 @@
 //! `trefoil admin` against a service in a process of its own.
 
-use crate::cli::{Ran as _, code, trefoil};
-use crate::program::Program;
-use crate::service::Service;
-use serde_json::{Value, json};
+use crate::world::*;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::process::Stdio;
-use trefoil_pipeline::Clock as _;
 
 /// An operator at the machine of a service.
 struct Operator {

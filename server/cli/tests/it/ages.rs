@@ -1,14 +1,9 @@
 //! Files of different ages or installations in one data directory: nothing starts from them, and `doctor` says so too.
 
-use crate::cli::Ran as _;
-use crate::service::{self, Person, Service, TestClock, answer};
+use crate::world::*;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use trefoil_api::Decision;
 use trefoil_pipeline::Clock;
-use trefoil_server::config::{Config, DatabaseUrl};
+use trefoil_server::config::DatabaseUrl;
 use trefoil_server::server::Server;
 use trefoil_testing::copy;
 
@@ -138,8 +133,7 @@ async fn doctor_refuses_the_stored_data_that_a_start_refuses() {
     let folder = tempfile::tempdir().unwrap();
     let (data, killed) = (folder.path().join("data"), folder.path().join("killed"));
     let service = Service::new(config(&data)).await;
-    let people = service.people(1, 1, 72).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 72).await;
     // As a kill of the process leaves it.
     copy(&data, &killed);
     let clock = Arc::clone(&service.customer.clock);

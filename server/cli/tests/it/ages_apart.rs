@@ -1,15 +1,11 @@
 //! A store and a vault of different ages that are not two files of one directory: the key-holder is another process, or the store is in PostgreSQL.
 
-use crate::key_holder_process::{KeyHolder, listen};
 use crate::quorum;
-use crate::service::{self, Service, TestClock};
+use crate::world::*;
 use std::fs;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 use trefoil_key_holder::backup::Passphrase;
 use trefoil_pipeline::Clock;
-use trefoil_server::config::{Config, DatabaseUrl};
+use trefoil_server::config::DatabaseUrl;
 use trefoil_server::server::Server;
 use trefoil_service::backup;
 use trefoil_testing::copy;

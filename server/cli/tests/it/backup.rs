@@ -1,21 +1,12 @@
 //! Backups of a running service, and what a restored one shows to relying parties and auditors that saw later seals.
 
-use crate::cli::Ran as _;
 use crate::key_holder::wait_for;
-use crate::key_holder_process::KeyHolder;
-use crate::service::{self, Person, Service};
+use crate::world::*;
 use rand::RngExt as _;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
-use trefoil_api::Decision;
 use trefoil_attest::{LogError, Restoration, SealHeader, verify_same_log};
 use trefoil_key_holder::backup::{BackupError, MANIFEST_FILE, Manifest, Passphrase, check};
-use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
-use trefoil_testing::volume;
-use trefoil_types::Handle;
 use zeroize::Zeroizing;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
@@ -85,8 +76,7 @@ impl Auditor {
 
     #[track_caller]
     fn passes(&self, data: &Path) -> String {
-        let output = self.audit(data, &[]);
-        output.done()
+        self.audit(data, &[]).done()
     }
 
     #[track_caller]
@@ -117,8 +107,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
     let data = folder.path().join("data");
     let config = service::config(&data);
     let mut service = Service::with_policy(config.clone(), service::lenient()).await;
-    let person = service.people(1, 1, 71).await.remove(0);
-    service.welcome(&person).await;
+    let person = service.welcomed(1, 71).await.remove(0);
     let auditors = ["after", "before"].map(|name| Auditor::new(folder.path(), name, &service));
     let [after, before] = &auditors;
     let mut nonce = 0;
@@ -199,8 +188,7 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
         (folder.path().join("data"), folder.path().join("copy"), folder.path().join("twin"));
     let config = service::config(&data);
     let service = Service::new(config.clone()).await;
-    let person = service.people(1, 1, 72).await.remove(0);
-    service.welcome(&person).await;
+    let person = service.welcomed(1, 72).await.remove(0);
     let mut nonce = 0;
     login(&service, &person, &mut nonce).await;
     let auditor = Auditor::new(folder.path(), "head", &service);
@@ -345,8 +333,7 @@ async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_
     let folder = tempfile::tempdir().unwrap();
     let (data, to) = (folder.path().join("data"), folder.path().join("backup"));
     let service = Service::new(service::config(&data)).await;
-    let person = service.people(1, 1, 74).await.remove(0);
-    service.welcome(&person).await;
+    let person = service.welcomed(1, 74).await.remove(0);
     login(&service, &person, &mut 0).await;
     let now = service.clock.unix_s();
     make(&data, &to, now).unwrap();
@@ -409,8 +396,7 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     let folder = tempfile::tempdir().unwrap();
     let (data, good) = (folder.path().join("data"), folder.path().join("backup"));
     let service = Service::new(service::config(&data)).await;
-    let person = service.people(1, 1, 75).await.remove(0);
-    service.welcome(&person).await;
+    let person = service.welcomed(1, 75).await.remove(0);
     for _ in 0..20 {
         assert_eq!(enrol(&service, &person, Handle::new(rand::rng().random())).await, 201);
     }
@@ -480,8 +466,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
         (folder.path().join("keys"), folder.path().join("data"), folder.path().join("backup"));
     let mut key_holder = KeyHolder::beside(&keys, &data);
     let service = Service::new(key_holder.config(&data)).await;
-    let person = service.people(1, 1, 76).await.remove(0);
-    service.welcome(&person).await;
+    let person = service.welcomed(1, 76).await.remove(0);
     let mut nonce = 0;
     let auditor = Auditor::new(folder.path(), "head", &service);
     assert_eq!(login(&service, &person, &mut nonce).await.vaults[0].unwrap().restored, 0);

@@ -1,17 +1,11 @@
 //! Several logins in one request: each is decided, charged and attested as a single login is.
 
-use crate::http::{Endpoint, Reply};
-use crate::service::{self, AUDIENCE, Person, Service, answer, policy, sign};
-use hyper::Method;
-use serde_json::{Value, json};
-use std::time::Duration;
+use crate::service::sign;
+use crate::world::*;
 use tokio::io::AsyncWriteExt as _;
-use trefoil_api::{
-    AttestationForm, Authenticated, AuthenticatedBatch, Authentication, Decision, Hex, Outcome, Vector,
-};
+use trefoil_api::{Authenticated, AuthenticatedBatch, Outcome};
 use trefoil_attest::{ExpectedNonce, Policy, Seal, verify, verify_with_seal};
 use trefoil_client::{Client, ClientError};
-use trefoil_pipeline::Clock as _;
 
 const BATCHES: &str = "/v1/authentications/batch";
 

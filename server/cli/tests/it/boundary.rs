@@ -5,17 +5,11 @@
 //! walk costs one failure and gives one coordinate of the template. It never runs into a delay and waits for the next day where the
 //! day's budget is spent.
 
-use crate::cli::trefoil;
-use crate::http::{Endpoint, Reply};
 use crate::reports;
-use crate::service::{AUDIENCE, Service};
-use serde_json::{Value, json};
-use std::path::Path;
-use trefoil_api::{Hex, Nonce, Threshold, Vector};
+use crate::world::*;
+use trefoil_api::{Nonce, Threshold};
 use trefoil_dataset::{EmbeddingSet, Protocol, Trials};
 use trefoil_matching::DIM;
-use trefoil_pipeline::Clock as _;
-use trefoil_testing::volume;
 
 /// Accounts at full volume, as the threat model asks for.
 const ACCOUNTS: usize = 50;

@@ -1,10 +1,7 @@
 //! The operator's side of callers: API keys over their life, and tenants that are disabled and enabled.
 
-use crate::http::{Endpoint, Reply};
-use crate::service::Service;
-use serde_json::{Value, json};
+use crate::world::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use trefoil_pipeline::Clock as _;
 
 /// A request that needs an API key and is refused later: only the key matters here.
 async fn call(caller: &Endpoint) -> Reply {

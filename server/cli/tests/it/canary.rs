@@ -4,19 +4,14 @@
 mod fields;
 mod provoked;
 
-use crate::enrolment::join_all;
 use crate::gateway::Plan;
-use crate::http::Reply;
-use crate::key_holder_process::listen;
 use crate::modes::Devices;
 use crate::scan::{Patterns, face_patterns, memory, patterns, search};
-use crate::service::{self, Customer, Person, TestClock, answer};
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use trefoil_attest::Attestation;
 use trefoil_matching::Embedding;
 use trefoil_testing::contains;

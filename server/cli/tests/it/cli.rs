@@ -1,10 +1,6 @@
 //! The program: exit codes, checks printed, a service from start to SIGTERM.
 
-use crate::service::{self, AUDIENCE, Service};
-use std::path::Path;
-use std::process::{Command, Output};
-use trefoil_api::AttestationForm;
-use trefoil_pipeline::Clock as _;
+use crate::world::*;
 
 pub(crate) fn trefoil(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trefoil"))

@@ -1,13 +1,9 @@
 //! The typed client repeats requests that HTTP/2 reports as not processed, and no others.
 
-use crate::enrolment::join_all;
 use crate::http2::frame;
-use crate::service::Service;
+use crate::world::*;
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use serde_json::json;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;

@@ -1,11 +1,8 @@
 //! Client certificates, which the public listener demands where `tls.client_ca` is set.
 
-use crate::cli::{Ran as _, code, trefoil};
-use crate::program::Program;
 use crate::reload::said;
+use crate::world::*;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use std::fs::File;
-use std::path::PathBuf;
 use trefoil_client::{Client, ClientError};
 
 /// An authority that signs the certificates of API clients.

@@ -1,14 +1,9 @@
 //! A clock that steps or is wrong: no login is accepted twice, and the operator is told.
 
-use crate::enrolment::join_all;
-use crate::http::Reply;
-use crate::service::{Service, unlimited, unproven, with};
-use crate::store;
+use crate::service::{unlimited, unproven};
 use crate::unproven::{Application, face};
-use serde_json::Value;
-use std::time::{Duration, Instant};
+use crate::world::*;
 use trefoil_api::UnprovenAuthentication;
-use trefoil_pipeline::Clock as _;
 
 const DAY: i64 = 86_400;
 const REPLAYS: u64 = 40;

@@ -1,8 +1,6 @@
 //! Repeated reads: a body that has not changed is not sent again.
 
-use crate::http::Endpoint;
-use crate::service::Service;
-use hyper::Method;
+use crate::world::*;
 
 async fn asked(endpoint: &Endpoint, path: &str, known: &str) -> (u16, usize, String) {
     let reply = endpoint.send(Method::GET, path, &[("if-none-match", known)], "").await;

@@ -1,16 +1,9 @@
 //! TLS, many connections, and connections that do nothing.
 
-use crate::enrolment::join_all;
-use crate::http::Endpoint;
 use crate::http2;
-use crate::program::Program;
-use crate::service::Service;
-use hyper::Method;
+use crate::world::*;
 use rustls::NamedGroup;
 use rustls::pki_types::ServerName;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
@@ -61,9 +54,7 @@ async fn http_without_tls_is_told_to_use_https() {
     let mut stream = TcpStream::connect(service.public.address).await.unwrap();
     stream.write_all(b"\x00garbage").await.unwrap();
     assert!(!until_closed(&mut stream).await.contains("HTTP"));
-    while closed(&service, "handshake").await < 2 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(async || closed(&service, "handshake").await >= 2).await;
 }
 
 /// How many connections of the public listener were closed for this reason.
@@ -151,9 +142,7 @@ async fn a_peer_that_stops_sending_or_reading_is_disconnected() {
     assert!(told, "an idle connection is told that it ends");
     window.await.unwrap();
     // The one that reads nothing does not see its end, but the service does.
-    while closed(&service, "write-timeout").await < 2 {
-        tokio::task::yield_now().await;
-    }
+    until(async || closed(&service, "write-timeout").await >= 2).await;
     drop(deaf);
     for (reason, times) in
         [("handshake-timeout", 1), ("first-request-timeout", 2), ("head-timeout", 1), ("idle-timeout", 1)]
@@ -174,9 +163,7 @@ async fn a_peer_that_sends_pings_and_reads_no_answer_is_disconnected() {
     connection.request(1, http2::END_STREAM, "GET", "/v1/fhe/parameters", &[]).await;
     assert!(connection.answer(1).await.len() >= 2);
     connection.flood(&http2::frame(http2::PING, 0, 0, &[0; 8]).repeat(1000)).await;
-    while closed(&service, "write-timeout").await < 1 {
-        tokio::task::yield_now().await;
-    }
+    until(async || closed(&service, "write-timeout").await >= 1).await;
 }
 
 /// Connections that a client without a credential can hold open, one of each kind.
@@ -233,16 +220,13 @@ async fn a_shutdown_waits_for_requests_and_not_for_peers_that_read_nothing() {
         config.pipeline.batch_delay_us = 500_000;
     })
     .await;
-    let people = service.people(1, 1, 41).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 41).await;
     let request = serde_json::to_vec(&service.request(&people[0], &people[0].face, 1)).unwrap();
     let held = Held::open(&service.public).await;
     let public = service.public.clone();
     let waiting =
         tokio::spawn(async move { public.send(Method::POST, "/v1/authentications", &[], request).await });
-    while service.metric("trefoil_submitted_total").await < 1 {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.metric("trefoil_submitted_total").await >= 1).await;
     assert!(
         service.server.shutdown().await,
         "requests in flight are answered, and no other peer is waited for"
@@ -285,9 +269,7 @@ async fn silent_connections_do_not_keep_honest_clients_out() {
         asking.push(connection);
         honest(&service).await;
     }
-    while closed(&service, "evicted").await < 4 * 32 - 16 {
-        tokio::task::yield_now().await;
-    }
+    until(async || closed(&service, "evicted").await >= 4 * 32 - 16).await;
     let states = ["handshake", "silent", "idle", "waiting", "working"];
     let mut places = 0;
     for state in states {
@@ -308,9 +290,7 @@ async fn a_peer_above_its_cap_loses_its_own_connections() {
         socket.connect(service.public.address).await.unwrap()
     };
     let mut many = join_all((0..40).map(other)).await;
-    while closed(&service, "evicted").await < 36 {
-        tokio::task::yield_now().await;
-    }
+    until(async || closed(&service, "evicted").await >= 36).await;
     for stream in &mut many[..30] {
         assert_eq!(until_closed(stream).await, "");
     }
@@ -345,9 +325,7 @@ async fn a_connection_with_too_many_refusals_in_a_row_is_closed() {
     }
     // The first says that no stream may be opened any more, the second, after a round trip, which one was the last.
     assert_eq!((ends, &goaways[..]), (5, &[(1 << 31) - 1, 9][..]));
-    while closed(&service, "refusals").await < 2 {
-        tokio::task::yield_now().await;
-    }
+    until(async || closed(&service, "refusals").await >= 2).await;
 }
 
 /// Claim V22: A client that is still sending its body gets the refusal and no reset.

@@ -1,11 +1,6 @@
 //! Issuer and wallet on the command line against a running service, from the first member to a verified attestation.
 
-use crate::cli::Ran as _;
-use crate::service::policy;
-use serde_json::json;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::Arc;
+use crate::world::*;
 use trefoil_api::CreateTenant;
 use trefoil_client::{Admin, Client, Unverified};
 use trefoil_server::server::Server;

@@ -1,16 +1,14 @@
 //! Whatever happens to a file of the data directory: the service starts with everything that it acknowledged, or says which file is wrong
 //! and what cures it. Damage under a running service ends it.
 
-use crate::service::{self, Service, TestClock, answer};
+use crate::world::*;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::sync::Arc;
 use trefoil_pipeline::Clock;
 use trefoil_server::server::Server;
-use trefoil_testing::{copy, damage, rows, volume};
+use trefoil_testing::{copy, damage, rows};
 
 /// A copy of both databases' rows, without those that count transactions and authenticate all others: looking makes files beside a database.
 fn held(data: &Path, look: &Path) -> [Vec<Vec<Value>>; 2] {

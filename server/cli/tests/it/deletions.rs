@@ -1,10 +1,7 @@
 //! A rotation of template keys while subjects are deleted and enrolled: it ends by itself, and only those who stayed are left.
 
-use crate::enrolment::join_all;
 use crate::rotation::{self, populate};
-use crate::service::{self, Service};
-use serde_json::json;
-use trefoil_testing::volume;
+use crate::world::*;
 
 /// Rotations at full volume, and subjects of each.
 const ROTATIONS: usize = 24;

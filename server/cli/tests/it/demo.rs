@@ -1,9 +1,6 @@
 //! The demonstration from end to end.
 
-use crate::cli::Ran as _;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use crate::world::*;
 use trefoil_cli::demo::{Arguments, run};
 
 fn data() -> PathBuf {

@@ -1,14 +1,11 @@
 //! The files in `scripts/deploy`: units start what they say, and alerts name metrics that exist.
 
-use crate::cli::Ran as _;
 use crate::exposition::Whole;
-use crate::http::{Endpoint, tls};
-use crate::key_holder_process::{KeyHolder, listen};
+use crate::http::tls;
 use crate::systemd::{Unit, copy, socket};
+use crate::world::*;
 use std::collections::BTreeSet;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use trefoil_postgres::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 
 fn folder() -> PathBuf {
@@ -69,8 +66,7 @@ async fn the_units_start_the_service_with_the_sample_configuration_and_its_crede
     let names = sockets.map(|unit| value(unit, "FileDescriptorName")).join(":");
     let (public, admin) = (socket(), socket());
     let arguments = arguments("trefoil.service", &data);
-    let made = as_the_page_says("keys init", &data, Some(&credentials));
-    made.done();
+    as_the_page_says("keys init", &data, Some(&credentials)).done();
     let unit = Unit::start_with(
         directory.path(),
         vec![copy(&public), copy(&admin)],

@@ -1,12 +1,8 @@
 //! The description of the API against the service: what the test client meets is what the description says.
 
-use crate::http::Endpoint;
-use crate::service::{self, Service};
-use crate::store;
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hyper::Method;
-use serde_json::{Value, json};
 use trefoil_server::openapi::Listener;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,17 +1,9 @@
 //! Full disks and back: what is refused, what still works, and that nothing acknowledged is lost.
 
-use crate::http::Reply;
-use crate::program::Program;
-use crate::service::{self, AUDIENCE, Customer, Person, TestClock, answer, templates_path};
 use crate::small_disk::SmallDisk;
-use hyper::Method;
-use serde_json::json;
+use crate::world::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-use trefoil_api::Authentication;
 use trefoil_attest::{ExpectedNonce, LogEntry, Policy, verify};
-use trefoil_testing::volume;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
 

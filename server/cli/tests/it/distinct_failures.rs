@@ -1,11 +1,8 @@
 //! A caller that tries a few faces on many people, and a backend whose people fail now and then.
 
-use crate::enrolment::join_all;
-use crate::http::{Endpoint, Reply};
-use crate::service::{self, Person, Service, answer};
-use serde_json::{Value, json};
+use crate::world::*;
 use std::collections::BTreeSet;
-use trefoil_api::{Decision, Source};
+use trefoil_api::Source;
 
 /// People that are tried.
 const PEOPLE: u32 = 40;
@@ -68,8 +65,7 @@ async fn five_faces_on_many_people_are_stopped_after_ten_of_them() {
     // Another key of the tenant is another caller, and an operator sees the key in the list.
     let other = service.api_key(&["authenticate"]).await;
     let request = service.request(&people[30], &people[30].face, 99);
-    let own = service.public.with_bearer(&other).post("/v1/authentications", &json!(request)).await;
-    own.matches();
+    service.public.with_bearer(&other).post("/v1/authentications", &json!(request)).await.matches();
     // A tried subject that matches makes room for one more; the others are forgotten at the end of the window.
     assert_eq!(tried(&service, &people[0], &people[0], 100).await, Some(Decision::Match));
     assert_eq!(tried(&service, &people[39], &people[39], 101).await, Some(Decision::Match));

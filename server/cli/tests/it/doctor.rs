@@ -1,10 +1,6 @@
 //! `trefoil doctor` beside a running service: it holds nothing up, and its exit code says how bad it is.
 
-use crate::cli::Ran as _;
-use crate::program::Program;
-use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use crate::world::*;
 use trefoil_key_holder::identity::Identity;
 use trefoil_storage::data_dir::DataDir;
 

@@ -1,7 +1,6 @@
 //! Completions and manual pages, as the program makes them.
 
-use crate::cli::{Ran as _, code, trefoil};
-use std::process::Command;
+use crate::world::*;
 
 /// Every command as its words, from the help texts.
 fn commands(of: &[String]) -> Vec<Vec<String>> {
@@ -45,8 +44,7 @@ fn each_shell_is_told_of_every_command_and_bash_completes_them() {
              _trefoil trefoil \"${{COMP_WORDS[COMP_CWORD]}}\" ''; echo \"${{COMPREPLY[@]}}\"",
             path.display()
         );
-        let output = Command::new("bash").args(["-c", &script]).output().unwrap();
-        output.out().trim().to_owned()
+        Command::new("bash").args(["-c", &script]).output().unwrap().out().trim().to_owned()
     };
     assert_eq!(complete("trefoil quick"), "quickstart");
     assert_eq!(complete("trefoil admin api-key rev"), "revoke");

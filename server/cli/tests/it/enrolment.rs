@@ -1,7 +1,6 @@
 //! Enrolment, idempotency, deletion.
 
-use crate::http::Reply;
-use crate::service::{Service, templates_path};
+use crate::world::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_enrolment_happens_once_per_idempotency_key_and_subject() {
@@ -43,9 +42,8 @@ async fn concurrent_enrolments_of_one_subject_leave_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_template_is_gone_and_its_generation_is_not_used_again() {
     let service = Service::start().await;
-    let people = service.people(1, 1, 3).await;
+    let people = service.welcomed(1, 3).await;
     let person = &people[0];
-    service.welcome(person).await;
     service.login(person, &person.face, 1).await.matches();
     let path = templates_path(person);
     service.public.delete(&path).await.is(200);
@@ -73,4 +71,13 @@ pub(crate) async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec
     })
     .await;
     pending.into_iter().filter_map(|(_, output)| output).collect()
+}
+
+/// Waits until it is so; a test waits no longer than two minutes.
+pub(crate) async fn until(mut is: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !is().await {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it is never so");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }

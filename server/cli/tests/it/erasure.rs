@@ -1,17 +1,12 @@
 //! Erasure in numbers: erased data is in no file soon after the answer, and no other subject is affected.
 
-use crate::enrolment::join_all;
-use crate::http::Endpoint;
 use crate::reports;
-use crate::service::{self, Person, Service};
-use serde_json::json;
+use crate::world::*;
 use sha3::{Digest as _, Sha3_256};
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::time::{Duration, Instant};
 use trefoil_attest::What;
-use trefoil_testing::{Patterns, search, volume};
-use trefoil_types::{Handle, TenantId};
+use trefoil_testing::{Patterns, search};
+use trefoil_types::TenantId;
 
 /// Erasures of the full volume.
 const ERASURES: usize = 1_000;

@@ -1,13 +1,8 @@
 //! The page of metrics, and that no stranger adds to it.
 
-use crate::http::Endpoint;
-use crate::program::Program;
 use crate::quorum::{Three, start};
-use crate::service;
-use serde_json::json;
+use crate::world::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Stdio;
-use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 

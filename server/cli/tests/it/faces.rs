@@ -1,14 +1,9 @@
 //! Real faces through the API, in either probe mode: each decision is that of the plain inner product.
 
-use crate::enrolment::join_all;
 use crate::modes::Devices;
-use crate::service::{self, Person, Service, TestClock, with};
-use serde_json::json;
-use std::path::Path;
-use trefoil_api::Decision;
+use crate::world::*;
 use trefoil_dataset::{EmbeddingSet, Protocol, Trials};
 use trefoil_matching::Embedding;
-use trefoil_testing::volume;
 
 /// False-match rate 10^-3 on this set.
 const THRESHOLD: i32 = 16_046;

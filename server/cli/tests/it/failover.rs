@@ -1,18 +1,14 @@
 //! A fleet whose database fails over, under Patroni with etcd.
 
 use crate::fleet::{Fleet, NODES};
-use crate::http::{Endpoint, Reply};
 use crate::postgres::is_one_chain;
 use crate::reports;
-use crate::service::{AUDIENCE, Person, answer, policy, request_at, templates_path};
-use hyper::Method;
+use crate::service::request_at;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use trefoil_api::{Authentication, Decision};
 use trefoil_attest::{ExpectedNonce, Policy, Seal, verify};
 use trefoil_testing::patroni::{Cluster, LOOP_WAIT_S, MEMBERS, Members, RETRIEVE_MS, RETRY_S, TTL_S};
 
@@ -174,9 +170,7 @@ async fn changes_again(callers: &Callers) {
 /// Waits until a login succeeds at every node.
 async fn logs_in_again(callers: &Callers, person: &Person) {
     for node in 0..NODES {
-        while callers.login(node, &fresh(person)).await.is_none() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until(async || callers.login(node, &fresh(person)).await.is_some()).await;
     }
 }
 

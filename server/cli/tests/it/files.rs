@@ -1,12 +1,9 @@
 //! Files as people have them: from Windows programs, wrapped, through a pipe. And directories inside a repository.
 
-use crate::cli::trefoil;
-use crate::program::Program;
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
 /// Runs the program with this standard input.
 fn fed(line: &[&str], input: &[u8]) -> Output {

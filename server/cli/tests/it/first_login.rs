@@ -1,12 +1,7 @@
 //! The first login as the pages show it: `trefoil quickstart` and every line that it prints, and the lines of server/API.md.
 
-use crate::cli::Ran as _;
-use crate::program::Program;
-use serde_json::Value;
+use crate::world::*;
 use std::cell::RefCell;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 use trefoil_server::description;
 use trefoil_server::openapi::Listener;
 

@@ -1,27 +1,15 @@
 //! Three nodes that share a PostgreSQL database and key-holders.
 
-use crate::cli::{Ran as _, code, trefoil};
-use crate::http::{Endpoint, Reply};
-use crate::key_holder_process::{KeyHolder, listen};
 use crate::nodes::copied;
 use crate::postgres::is_one_chain;
-use crate::program::Program;
 use crate::quorum;
-use crate::service::{Customer, Person, TestClock, answer, policy, templates_path};
-use hyper::Method;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use trefoil_api::Decision;
 use trefoil_attest::{Attestation, Seal, Statement, TrustRoot, verify_seal};
 use trefoil_testing::postgres::Server;
-use trefoil_testing::volume;
 
 /// How soon a change holds on every node.
 const HOLDS_WITHIN: Duration = Duration::from_secs(2);
@@ -166,9 +154,7 @@ impl Fleet {
         let trust_root = TrustRoot::from_json(&std::fs::read_to_string(pinned).unwrap()).unwrap();
         nodes[0].signal("-HUP");
         for node in &nodes {
-            while node.public.get("/v1/keys").await.text() != trust_root.to_json() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            until(async || node.public.get("/v1/keys").await.text() == trust_root.to_json()).await;
         }
         let customer = Customer::of(&nodes[0], policy).await;
         Fleet { nodes, customer, plan, trust_root }

@@ -1,15 +1,9 @@
 //! Enrolments at a node of a fleet whose key-holder answers late, while other nodes do something.
 
 use crate::fleet::{Fleet, Plan};
-use crate::http::Reply;
-use crate::key_holder_process::KeyHolder;
 use crate::proxy::{Proxy, Way};
-use crate::service::{Person, policy, templates_path};
-use hyper::Method;
-use serde_json::json;
-use std::time::{Duration, Instant};
+use crate::world::*;
 use tokio::task::JoinHandle;
-use trefoil_api::Vector;
 use trefoil_testing::postgres::Server;
 
 /// How late the key-holder hears of an enrolment and the node of the answer: the test does something in between.
@@ -102,8 +96,7 @@ async fn an_enrolment_that_outlasts_a_rotation_of_keys_is_refused_and_succeeds_w
     fleet.at(0).enrol(&people[1], "late").await.is(201);
     fleet.at(2).prove(&people[1]).await.is(201);
     for person in &people {
-        let reply = fleet.login(2, person, &person.face).await;
-        reply.matches();
+        fleet.login(2, person, &person.face).await.matches();
     }
     assert_eq!(count(server, &fleet, "templates WHERE epoch = 0"), 0);
 }

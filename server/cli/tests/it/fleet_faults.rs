@@ -2,15 +2,13 @@
 
 use crate::fleet::{Fleet, NODES, Plan, is_one_log};
 use crate::fleet_load::{BUDGET, Told, World};
-use crate::{reports, service};
+use crate::reports;
+use crate::world::*;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 use tokio::task::{JoinHandle, block_in_place};
 use trefoil_attest::{Seal, verify_same_log, verify_seal};
 use trefoil_testing::Scale;

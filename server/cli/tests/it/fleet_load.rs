@@ -1,20 +1,16 @@
 //! People, impostors, an attacker, a thief of requests and operators who use all nodes of a fleet at a time, and what they were told.
 
 use crate::fleet::{Fleet, NODES};
-use crate::http::{Endpoint, Reply};
-use crate::service::{self, AUDIENCE, Customer, Person, answer, templates_path};
-use hyper::Method;
+use crate::world::*;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
-use trefoil_api::{Authentication, Base64, Decision, Vector};
+use std::sync::{Mutex, MutexGuard};
+use trefoil_api::Base64;
 use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, What, verify, verify_change};
-use trefoil_types::{Handle, KeySetId, TenantId};
+use trefoil_types::{KeySetId, TenantId};
 
 /// Why a login may be refused while parts of the fleet are away.
 const UNAVAILABLE: [&str; 10] = [
@@ -102,8 +98,7 @@ impl World {
         let mut policy = service::lenient();
         policy["attempts"]["attempts_per_generation"] = BUDGET.into();
         let other = fleet.at(0).neighbour(policy).await;
-        let person = other.people(1, 1, 77).await.remove(0);
-        other.welcome(&person).await;
+        let person = other.welcomed(1, 77).await.remove(0);
         let of = |customer: &Customer| customer.public.bearer.clone().unwrap();
         Arc::new(World {
             nodes: Mutex::new(

@@ -1,14 +1,9 @@
 //! PostgreSQL stops while one node serves, or three: each of them refuses soon, and each is soon back.
 
-use crate::enrolment::join_all;
 use crate::fleet::{Fleet, Plan, is_one_log};
-use crate::http::Endpoint;
-use crate::program::Program;
-use crate::service::{Customer, Person, policy, request_at, templates_path};
+use crate::service::request_at;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::json;
-use std::time::{Duration, Instant};
-use trefoil_api::Decision;
 use trefoil_key_holder::unix_s;
 use trefoil_testing::postgres::Server;
 

@@ -2,14 +2,10 @@
 
 use crate::fleet::{Fleet, Plan, is_one_log};
 use crate::fleet_load::decided;
-use crate::key_holder_process::KeyHolder;
 use crate::proxy::{Proxy, Way};
-use crate::service::{self, Customer, Person};
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::json;
-use std::time::{Duration, Instant};
 use tokio::task::{JoinHandle, block_in_place};
-use trefoil_api::Decision;
 use trefoil_attest::{Attestation, Evidence};
 use trefoil_testing::Scale;
 use trefoil_testing::postgres::Server;

@@ -1,17 +1,11 @@
 //! Work that one node of a fleet at a time does for a tenant, asked of several.
 
-use crate::enrolment::join_all;
 use crate::fleet::{Fleet, NODES};
-use crate::http::{Endpoint, Reply};
 use crate::rotation::populate;
-use crate::service::policy;
-use hyper::Method;
-use serde_json::{Value, json};
-use std::time::{Duration, Instant};
-use trefoil_api::{Decision, Enrolment, Hex, Vector};
+use crate::world::*;
+use trefoil_api::Enrolment;
 use trefoil_client::{Client, Nodes};
 use trefoil_testing::postgres::Server;
-use trefoil_testing::volume;
 
 fn admins(fleet: &Fleet) -> [Endpoint; NODES] {
     std::array::from_fn(|node| fleet.nodes[node].admin.clone())
@@ -188,8 +182,7 @@ async fn a_rotation_whose_node_died_is_ended_by_another_without_a_command() {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         for person in &people {
-            let reply = fleet.login(node, person, &person.face).await;
-            reply.matches();
+            fleet.login(node, person, &person.face).await.matches();
         }
     }
     assert_eq!(vault(&fleet, "SELECT count(*) || '' FROM epochs"), ["1"], "the keys before are gone");
@@ -210,8 +203,7 @@ fn policy_of(score: u64, failures: u64) -> Value {
 async fn policies_set_at_several_nodes_leave_the_key_holder_with_the_one_in_force() {
     let Some(server) = Server::shared() else { return };
     let mut fleet = Fleet::start(server).await;
-    let people = fleet.at(0).people(1, 1, 34).await;
-    fleet.at(0).welcome(&people[0]).await;
+    let people = fleet.at(0).welcomed(1, 34).await;
     let (tenant, admins) = (tenant(&fleet), admins(&fleet));
     let put = async |admin: &Endpoint, (score, failures): (u64, u64)| -> Reply {
         let body = json!({"policy": policy_of(score, failures)}).to_string();

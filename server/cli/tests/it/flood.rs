@@ -1,13 +1,10 @@
 //! Honest callers get their answers while invalid proofs arrive at full speed.
 
-use crate::cli::Ran as _;
-use crate::members::{Members, client};
-use crate::service::{self, Service};
-use std::sync::Arc;
+use crate::members::client;
+use crate::world::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::task::JoinSet;
-use trefoil_api::{Decision, Enrolment, Vector};
-use trefoil_testing::volume;
+use trefoil_api::Enrolment;
 
 /// Uploads that the flooder keeps in flight.
 const FLOOD: usize = 64;

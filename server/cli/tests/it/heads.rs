@@ -1,11 +1,8 @@
 //! Heads that RFC 9110 and RFC 9112 forbid, or that the service does not support: each refusal has a problem document and a request id.
 
 use crate::connections::closed;
-use crate::http::Endpoint;
 use crate::http2;
-use crate::service::Service;
-use serde_json::Value;
-use std::time::Duration;
+use crate::world::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// An answer as it was sent.

@@ -1,13 +1,12 @@
 //! The checks of a proof upload before its proof is verified, and sessions with a hash chain.
 
-use crate::members::{Members, client};
-use crate::service::{self, AUDIENCE, Service, answer};
+use crate::members::client;
+use crate::world::*;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use trefoil_api::{AttestationForm, Authentication, Nonce, Reveal, Vector};
+use trefoil_api::{Nonce, Reveal};
 use trefoil_attest::{ExpectedNonce, Policy, verify};
 use trefoil_client::HolderSession;
-use trefoil_pipeline::Clock as _;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::context;
 
@@ -140,8 +139,7 @@ async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attes
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_without_a_chain_takes_no_value() {
     let service = Service::start().await;
-    let people = service.people(1, 1, 24).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 24).await;
     let mut request = service.request(&people[0], &people[0].face, 1);
     request.reveal = Some(Reveal { position: 1, value: trefoil_api::Hex([0; 32]) });
     service::sign(&mut request, &people[0].key);

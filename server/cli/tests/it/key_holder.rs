@@ -1,9 +1,6 @@
 //! A gateway whose key-holder is another process: killed, away, and back.
 
-use crate::key_holder_process::KeyHolder;
-use crate::service::{self, Service};
-use std::path::Path;
-use trefoil_server::config::Config;
+use crate::world::*;
 
 impl KeyHolder {
     /// A gateway's configuration with this key-holder, and time enough on the busiest machine.

@@ -1,14 +1,10 @@
 //! `trefoil keys`: the first keys, and keys that somebody else may have.
 
-use crate::cli::{code, trefoil};
-use crate::service::{self, AUDIENCE, Service};
+use crate::world::*;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 use trefoil_attest::{KeySetStatus, TrustRoot};
-use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::time;
 
@@ -177,8 +173,7 @@ async fn what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_wit
     let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let data = file("data");
     let service = Service::new(service::config(Path::new(&data))).await;
-    let people = service.people(1, 1, 12).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 12).await;
     let request = service.request(&people[0], &people[0].face, 1);
     let nonce = hex::encode(request.nonce.as_bytes());
     let answer = service::answer(&service.authenticate(&request).await);

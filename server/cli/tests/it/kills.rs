@@ -1,17 +1,11 @@
 //! `kill -9` of a gateway at random moments under load: everything that it acknowledged is there after the next start.
 
 use crate::gateway::Plan;
-use crate::service::{self, Customer, Person, TestClock};
-use hyper::Method;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::json;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trefoil_api::{AttestationForm, Decision};
 use trefoil_attest::{Seal, verify_same_log, verify_seal};
-use trefoil_testing::volume;
-use trefoil_types::Handle;
 
 /// Kills at full volume.
 const KILLS: usize = 100;
@@ -80,8 +74,7 @@ async fn a_gateway_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
     let clock = Arc::new(TestClock::default());
     let gateway = plan.start(&clock);
     let mut customer = gateway.customer(Arc::clone(&clock), service::lenient()).await;
-    let person = customer.people(1, 1, 81).await.remove(0);
-    customer.welcome(&person).await;
+    let person = customer.welcomed(1, 81).await.remove(0);
     let trust_root = std::fs::read_to_string(plan.data.join("trust-root.json")).unwrap();
     let trust_root = trefoil_attest::TrustRoot::from_json(&trust_root).unwrap();
     let (nonces, mut gateway, mut all) = (AtomicU64::new(1), gateway, Told::default());

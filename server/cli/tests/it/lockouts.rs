@@ -1,16 +1,10 @@
 //! Subjects without an attempt: counted for their tenant, and reset by an operator.
 
-use crate::cli::{Ran as _, code, trefoil};
 use crate::quorum::{self, Three};
-use crate::service::{self, Person, Service, answer, with};
-use hyper::Method;
-use serde_json::{Value, json};
+use crate::world::*;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-use trefoil_api::Decision;
 use trefoil_attest::{What, verify_change};
-use trefoil_pipeline::Clock as _;
 use trefoil_server::findings::TRIPS_MANY;
 
 async fn decided(service: &Service, person: &Person, face: &Person, nonce: u64) -> Decision {

@@ -1,14 +1,9 @@
 //! The log of seals and the rotation of keys: routes, proofs, and the programs of auditors and witnesses.
 
-use crate::cli::{Ran as _, trefoil};
-use crate::service::{self, AUDIENCE, Service};
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
+use crate::world::*;
 use trefoil_attest::tree::{Hash, leaf_hash, verify_consistency, verify_inclusion};
 use trefoil_attest::witness::{Checkpoint, issuer_line};
 use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_same_log};
-use trefoil_pipeline::Clock as _;
 use trefoil_storage::Supervisor;
 use trefoil_storage::database::{Database, RowKey, fault};
 use trefoil_storage::store::Sqlite;
@@ -52,8 +47,7 @@ async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
     service::endpoints(&nothing).0.get("/v1/log/head").await.problem(404, "seal-unknown");
     assert!(nothing.shutdown().await);
     let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(1, 1, 31).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 31).await;
     seal(&service, &people[0], 0, 6).await;
     let head = service.public.get("/v1/log/head").await;
     let newest = Seal::decode(&head.body).unwrap().header;
@@ -109,8 +103,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let service = Service::new(service::config(&data)).await;
-    let people = service.people(1, 1, 32).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 32).await;
     seal(&service, &people[0], 0, 3).await;
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let file = |name: &str| text(&directory.path().join(name));
@@ -211,15 +204,13 @@ async fn witnesses_hand_their_cosignatures_in_and_audits_find_them_there() {
     let names = ["v.example/1", "w.example/1", "stranger.example/1"];
     let keys = names.map(|name| {
         let key = file(&name[..1]);
-        let made = trefoil(&["log", "witness-key", "--name", name, "--output", &key]);
-        made.ends(0, name).trim().to_owned()
+        trefoil(&["log", "witness-key", "--name", name, "--output", &key]).ends(0, name).trim().to_owned()
     });
     let data = directory.path().join("data");
     let mut config = service::config(&data);
     config.witnesses.keys = keys[..2].to_vec();
     let service = Service::new(config).await;
-    let people = service.people(1, 1, 35).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 35).await;
     seal(&service, &people[0], 0, 3).await;
     let unwitnessed = service.public.get("/v1/log/checkpoint").await.text().to_owned();
     let newest = Seal::decode(&service.public.get("/v1/log/head").await.body).unwrap();
@@ -293,8 +284,7 @@ fn keys_file(directory: &tempfile::TempDir) -> String {
 async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
     let service = Service::start().await;
     let data = service.data();
-    let people = service.people(1, 1, 33).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 33).await;
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let data_dir = text(&data);
     let pinned = service.file("pinned.json");

@@ -1,9 +1,7 @@
 //! A log that cannot be written costs lines and nothing else.
 
-use crate::program::Program;
-use std::fs::File;
+use crate::world::*;
 use std::io::{BufRead as _, BufReader, PipeReader};
-use std::process::Stdio;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// Every line that the libraries log.

@@ -1,9 +1,7 @@
 //! `trefoil admin` creates once, although an answer is lost.
 
-use crate::cli::{Ran as _, trefoil};
 use crate::relay::Relay;
-use crate::service::Service;
-use std::process::Output;
+use crate::world::*;
 use tokio::task::spawn_blocking;
 
 #[tokio::test(flavor = "multi_thread")]

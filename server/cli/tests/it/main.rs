@@ -116,3 +116,4 @@ mod unproven;
 mod unverified;
 mod usage;
 mod vaults;
+mod world;

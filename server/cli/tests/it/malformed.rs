@@ -1,10 +1,8 @@
 //! Malformed requests are refused with a named problem, and with a pointer where there is a field.
 
-use crate::service::{self, Service, policy, with};
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hyper::Method;
-use serde_json::{Value, json};
 
 const AUTHENTICATIONS: &str = "/v1/authentications";
 

@@ -5,12 +5,9 @@ mod calls;
 mod commands;
 mod key_holders;
 
-use crate::cli::Ran as _;
-use crate::program::Program;
+use crate::world::*;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Collects what an error lacks of its `thing that is wrong | place where it is | next step`.
 fn check(mistake: &str, text: &str, answer: &str, wrong: &mut Vec<String>) {

@@ -1,22 +1,13 @@
 //! Probes that the service never sees, and one key per tenant.
 
-use crate::cli::Ran as _;
-use crate::enrolment::join_all;
-use crate::key_holder_process::KeyHolder;
-use crate::members::{Members, client};
-use crate::service::{self, AUDIENCE, Customer, Person, Service, TestClock, answer, sign, templates_path};
-use crate::store;
-use hyper::Method;
-use serde_json::{Value, json};
-use std::path::Path;
-use std::process::Command;
-use trefoil_api::{AttestationForm, Authentication, Base64, Decision, Nonce, Shares, Vector};
+use crate::members::client;
+use crate::service::sign;
+use crate::world::*;
+use trefoil_api::{Base64, Nonce, Shares};
 use trefoil_attest::{Attestation, ProbeMode, Statement};
 use trefoil_client::{SealTo, shares};
-use trefoil_pipeline::Clock as _;
-use trefoil_server::config::Config;
 use trefoil_split::{Context, Fingerprint, SealingKey, split_probe, split_template};
-use trefoil_types::{Handle, TenantId};
+use trefoil_types::TenantId;
 
 /// A policy whose tenant's devices split what they see.
 fn split() -> Value {
@@ -330,8 +321,7 @@ async fn a_share_is_taken_once_and_in_its_mode_only() {
     assert!(service.server.shutdown().await);
     // A share where the policy says plain, and a key structure, which cannot be chosen.
     let service = Service::new(service::config(&directory.path().join("plain"))).await;
-    let people = service.people(1, 1, 43).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 43).await;
     let (key, _) = sealing_key(&service).await;
     let own = shared(&service, &key, &people[0], &people[0].face, 30);
     service.authenticate(&own).await.problem(422, "probe-mode-mismatch");

@@ -1,15 +1,10 @@
 //! Operators: their roles on every route, their tokens over their life, and the audit trail of what they did.
 
-use crate::http::Endpoint;
-use crate::service::{self, Service, receipt};
-use crate::store;
-use hyper::Method;
-use serde_json::{Value, json};
-use trefoil_api::Hex;
+use crate::service::receipt;
+use crate::world::*;
 use trefoil_attest::{
     Actor, Change, Kind, SERVICE, Seal, Suite, VerifiedChange, What, verify_change, verify_change_with_seal,
 };
-use trefoil_pipeline::Clock as _;
 use trefoil_server::description;
 use trefoil_server::openapi::Listener;
 use trefoil_storage::store::{Note, Operators as _, Sqlite};

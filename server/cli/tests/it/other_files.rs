@@ -1,7 +1,6 @@
 //! A file in the place of another: the commands of relying parties say what it is, and which one to give.
 
-use crate::cli::Ran as _;
-use std::process::Command;
+use crate::world::*;
 
 #[test]
 fn a_file_in_the_place_of_another_is_called_what_it_is() {

@@ -1,11 +1,7 @@
 //! Lists of more than a page: each entry stands on one page, once.
 
-use crate::enrolment::join_all;
-use crate::http::Endpoint;
-use crate::service::{self, Service};
-use serde_json::{Value, json};
+use crate::world::*;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 /// Most entries of a page, for all lists but the usage of API keys.
 const PAGE: usize = 256;

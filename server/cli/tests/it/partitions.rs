@@ -1,11 +1,8 @@
 //! The verdict cache of a node as tenants share it, through HTTP.
 #![cfg(feature = "cache-engine")]
 
-use crate::members::{Members, Wallet};
-use crate::service::{self, AUDIENCE, Customer, Service, policy, with};
-use hyper::Method;
-use serde_json::{Value, json};
-use trefoil_server::config::Config;
+use crate::members::Wallet;
+use crate::world::*;
 
 /// Verdicts that the tests' tenants have room for.
 const QUOTA: usize = 8;
@@ -192,9 +189,7 @@ async fn sessions_that_outgrow_the_first_partition_all_log_in_and_no_proof_is_ve
     let members = Members::enrolled(&service, 1, 55).await;
     // More than a third of the room, so that it grows, and less than all of it, so that nothing is evicted however fast these are opened.
     let mut wallets = open(&service, &members, first as usize / 2).await;
-    while size(&service, "capacity").await == first {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until(async || size(&service, "capacity").await != first).await;
     log_all_in(&service, &mut wallets).await;
     wallets.extend(open(&service, &members, SESSIONS - wallets.len()).await);
     let hits = count(&service, "hit").await;

@@ -3,13 +3,10 @@
 
 use crate::canary::files_below;
 use crate::scan::{Patterns, face_patterns, search};
-use crate::service::{self, Person, Service};
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use serde_json::json;
 use std::collections::BTreeSet;
-use std::path::Path;
-use trefoil_api::Decision;
 use trefoil_server::config::DatabaseUrl;
 use trefoil_testing::contains;
 use trefoil_testing::postgres::Server;

@@ -1,18 +1,10 @@
 //! A PostgreSQL database that is restored to a point in time, while the key-holder's vault stays as it is.
 
-use crate::cli::Ran as _;
 use crate::fleet::{Fleet, NODES, is_one_log};
-use crate::http::Reply;
-use crate::key_holder_process::KeyHolder;
 use crate::postgres::is_one_chain;
-use crate::program::Program;
-use crate::service::{self, Customer, Person, TestClock, answer, templates_path};
+use crate::world::*;
 use rand::RngExt as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trefoil_api::{Authenticated, Decision};
+use trefoil_api::Authenticated;
 use trefoil_attest::{Attestation, Evidence, LogError, SealHeader, verify_same_log};
 use trefoil_storage::data_dir::HighWater;
 use trefoil_testing::postgres::{ARCHIVING, Server};

@@ -1,14 +1,8 @@
 //! Versions of a tenant's policy: an attestation names the version under which the login was decided.
 
-use crate::cli::Ran as _;
-use crate::http::Reply;
-use crate::key_holder_process::{KeyHolder, trefoil};
-use crate::service::{AUDIENCE, Person, Service, answer, policy, with};
-use hyper::Method;
-use serde_json::{Value, json};
-use trefoil_api::Decision;
+use crate::key_holder_process::trefoil;
+use crate::world::*;
 use trefoil_attest::{Attestation, ExpectedNonce, Policy, Statement, VerifyError, verify};
-use trefoil_pipeline::Clock as _;
 
 async fn put(service: &Service, policy: &Value, headers: &[(&str, &str)]) -> Reply {
     let body = json!({ "policy": policy }).to_string();

@@ -1,20 +1,10 @@
 //! A service whose store is in PostgreSQL.
 
-use crate::cli::Ran as _;
-use crate::http::{Endpoint, Reply};
-use crate::key_holder_process::KeyHolder;
 use crate::nodes::copied;
-use crate::program::Program;
-use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
-use hyper::Method;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trefoil_api::Decision;
+use crate::world::*;
 use trefoil_attest::Seal;
 use trefoil_pipeline::Clock;
-use trefoil_server::config::{Config, DatabaseUrl};
+use trefoil_server::config::DatabaseUrl;
 use trefoil_server::server::{Server as Trefoil, StartError};
 use trefoil_testing::postgres::Server;
 

@@ -1,14 +1,7 @@
 //! A gateway with three key-holder processes, of which first one is stopped, and then two.
 
-use crate::cli::Ran as _;
-use crate::http::Endpoint;
-use crate::key_holder_process::{KeyHolder, lax};
-use crate::program::Program;
-use crate::service::{self, Service};
-use crate::store;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use trefoil_server::config::Config;
+use crate::key_holder_process::lax;
+use crate::world::*;
 
 /// One of three.
 pub(crate) fn start(config: &Path) -> KeyHolder {

@@ -1,10 +1,7 @@
 //! Three key-holders of which some were given another threshold by their own operators.
 
-use crate::cli::Ran as _;
 use crate::quorum::{Three, start_lax};
-use crate::service::{self, Service};
-use std::path::Path;
-use std::process::Command;
+use crate::world::*;
 
 /// As the operator of a key-holder, beside it.
 fn set_threshold(config: &Path, service: &Service, threshold: i32) {

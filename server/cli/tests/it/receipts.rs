@@ -1,16 +1,12 @@
 //! Receipts: every change of a tenant's is sealed in the log of decisions, and verifies offline.
 
-use crate::cli::Ran as _;
-use crate::service::{self, Service, answer, policy, receipt, templates_path};
-use hyper::Method;
-use serde_json::{Value, json};
+use crate::service::receipt;
+use crate::world::*;
 use sha3::{Digest as _, Sha3_256};
-use trefoil_api::Decision;
 use trefoil_attest::{
     Attestation, Change, Policy, Seal, VerifiedChange, VerifyError, What, consent_digest, verify,
     verify_change, verify_change_with_seal,
 };
-use trefoil_pipeline::Clock as _;
 
 fn verified<'a>(service: &Service, bytes: &'a [u8]) -> VerifiedChange<'a> {
     verify_change(bytes, &service.trust_root, Some(&service.tenant), service.clock.unix_s()).unwrap()

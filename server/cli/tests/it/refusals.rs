@@ -1,17 +1,11 @@
 //! A tenant that refuses more logins than the model of its policy explains, as its operator learns it.
 
-use crate::cli::{Ran as _, code, trefoil};
 use crate::doctor::doctor;
-use crate::program::Program;
-use hyper::Method;
+use crate::world::*;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
-use std::path::Path;
-use std::process::Stdio;
 use trefoil_dataset::{EmbeddingSet, Protocol};
 use trefoil_matching::Embedding;
-use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 use trefoil_types::Threshold;
 

@@ -1,11 +1,6 @@
 //! A node of a fleet, which shares the register of used nonces.
 
-use crate::key_holder_process::KeyHolder;
-use crate::program::Program;
-use crate::service::{self, Customer, TestClock};
-use std::process::Stdio;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use crate::world::*;
 use trefoil_testing::postgres::Server;
 
 /// Claim V130: At a node of a fleet a request that is dated ahead waits until it is at most 1 s ahead, and is then decided. A register that
@@ -27,8 +22,7 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
     let fleet = [&alone[..], &[("TREFOIL_STORE_FLEET", "true")]].concat();
     let mut first = Program::start(&data, Stdio::null(), &fleet);
     let mut customer = Customer::of(&first, service::policy()).await;
-    let people = customer.people(1, 1, 24).await;
-    customer.welcome(&people[0]).await;
+    let people = customer.welcomed(1, 24).await;
     // A register that is new knows nothing of what was used before it, so it begins some seconds late.
     let begun = Instant::now();
     let used = loop {

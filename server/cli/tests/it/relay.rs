@@ -1,15 +1,14 @@
 //! A gateway in front of a service that the typed client calls.
 
 use crate::client::acceptor;
-use crate::http::Endpoint;
+use crate::world::*;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::Value;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use trefoil_client::{Admin, Client};

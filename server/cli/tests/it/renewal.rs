@@ -1,12 +1,8 @@
 //! A certificate that is renewed while the service runs. Its files are compared by content: some ways of copying keep the time of the file before.
 
-use crate::http::{Endpoint, tls};
-use crate::program::Program;
+use crate::http::tls;
 use crate::reload::said;
-use std::fs::File;
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
+use crate::world::*;
 use tokio::net::TcpStream;
 
 /// A new certificate for localhost, and its key, as PEM.
@@ -80,8 +76,6 @@ async fn a_renewed_certificate_is_taken_over_and_one_that_is_broken_is_not_and_i
         std::fs::remove_file(link).unwrap();
         std::os::unix::fs::symlink(file(to), link).unwrap();
     }
-    while !shows(&program, &first).await {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(async || shows(&program, &first).await).await;
     assert_eq!(program.terminate().code(), Some(0));
 }

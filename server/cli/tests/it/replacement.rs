@@ -1,21 +1,13 @@
 //! A template is replaced in one step: a login meanwhile is compared with the old or with the new one.
 
 use crate::gateway::Plan;
-use crate::http::Reply;
 use crate::nodes;
-use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
-use hyper::Method;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::json;
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use trefoil_api::{Base64, Decision, Vector};
+use trefoil_api::Base64;
 use trefoil_attest::{What, consent_digest, verify_change};
-use trefoil_pipeline::Clock as _;
 use trefoil_storage::store::{Idempotency, Present, Sqlite, Subjects as _, Template};
-use trefoil_testing::volume;
-use trefoil_types::Handle;
 
 /// Replacements, and kills during them, at full volume.
 const REPLACEMENTS: usize = 500;

@@ -1,9 +1,6 @@
 //! What a test measured, as a record of `bench/records`.
 
-use crate::cli::Ran as _;
-use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::process::Command;
+use crate::world::*;
 use trefoil_testing::Scale;
 
 /// The folder for reports, if they are wanted.

@@ -1,15 +1,12 @@
 //! Old seals: what the service answers once their signatures are gone, and what auditors and relying parties do then.
 
-use crate::cli::{Ran as _, code, trefoil};
-use crate::service::{self, AUDIENCE, Service, sign};
-use std::time::Duration;
-use trefoil_api::AttestationForm;
+use crate::service::sign;
+use crate::world::*;
 use trefoil_attest::tree::verify_inclusion;
 use trefoil_attest::{
     ExpectedNonce, Policy, PrunedSeal, Seal, SealHeader, verify_pruned_seal, verify_with_pruned_seal,
 };
-use trefoil_pipeline::Clock as _;
-use trefoil_server::config::{Config, OldSeals};
+use trefoil_server::config::OldSeals;
 
 /// Seals do not keep their signatures at all.
 fn config(data: &std::path::Path) -> Config {
@@ -36,9 +33,7 @@ async fn logins(
 }
 
 async fn until_pruned(service: &Service, count: u64) {
-    while service.metric("trefoil_seals_pruned_total").await < count {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(async || service.metric("trefoil_seals_pruned_total").await >= count).await;
 }
 
 /// Claim V14.
@@ -47,8 +42,7 @@ async fn a_pruned_seal_is_named_as_such_and_what_is_left_of_it_verifies_offline(
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let service = Service::new(config(&data)).await;
-    let people = service.people(1, 1, 91).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 91).await;
     let attested = logins(&service, &people[0], 0..40).await;
     let whole = Seal::decode(&service.public.get("/v1/log/head").await.body).unwrap();
     until_pruned(&service, 30).await;
@@ -119,8 +113,7 @@ async fn seals_that_are_kept_stay_whole_and_an_archive_needs_a_directory() {
     let mut kept = config(&directory.path().join("data"));
     kept.retention.old_seals = OldSeals::Keep;
     let service = Service::new(kept).await;
-    let people = service.people(1, 1, 92).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 92).await;
     let attested = logins(&service, &people[0], 0..20).await;
     tokio::time::sleep(Duration::from_millis(2500)).await;
     for (number, _) in attested {

@@ -1,13 +1,11 @@
 //! A new root ends exactly the sessions that it should, at once.
 
-use crate::enrolment::join_all;
-use crate::members::{Members, Proven, client};
-use crate::service::{self, Service};
+use crate::members::{Proven, client};
+use crate::world::*;
 use rayon::prelude::*;
 use tokio::task::JoinSet;
-use trefoil_api::{Authentication, Decision, Enrolment};
+use trefoil_api::Enrolment;
 use trefoil_client::{Client, ClientError};
-use trefoil_testing::volume;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() {

@@ -1,20 +1,12 @@
 //! A revoked subject is refused like one that was never enrolled, until its template is replaced; its record stays.
 
-use crate::enrolment::join_all;
-use crate::http::Reply;
 use crate::key_holder::wait_for;
-use crate::key_holder_process::KeyHolder;
-use crate::members::{Members, Wallet};
+use crate::members::Wallet;
 use crate::nodes;
-use crate::service::{self, AUDIENCE, Customer, Service};
-use hyper::Method;
-use serde_json::{Value, json};
-use std::path::Path;
-use std::time::Duration;
+use crate::world::*;
 use trefoil_attest::What;
-use trefoil_pipeline::Clock as _;
 use trefoil_storage::store::{Idempotency, Present, Sqlite, Subjects as _, Template};
-use trefoil_types::{Handle, TenantId};
+use trefoil_types::TenantId;
 
 /// Members of a published root; so many of them are enrolled.
 async fn members(service: &Customer, enrolled: usize, count: usize, seed: u64) -> Members {
@@ -266,9 +258,7 @@ async fn a_rotation_of_keys_ends_without_revoked_subjects_which_can_be_replaced_
     let rotation = service.path("/key-rotation");
     service.admin.post(&rotation, &json!({})).await.is(202);
     let ends = async {
-        while service.admin.get(&rotation).await.json()["state"] != "idle" {
-            tokio::task::yield_now().await;
-        }
+        until(async || service.admin.get(&rotation).await.json()["state"] == "idle").await;
     };
     tokio::time::timeout(Duration::from_secs(60), ends).await.expect("the rotation ends");
     let (mut wallet, mut other) = (open(&service, &members, 0).await, open(&service, &members, 1).await);

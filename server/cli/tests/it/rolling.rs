@@ -1,30 +1,25 @@
 //! The nodes of a fleet are started again one after another behind a balancer, and then a key-holder, and no caller sees it who repeats requests as
 //! `server/API.md` says. Logins over HTTP/1.1 need not be repeated while nodes are started again.
 
-use crate::enrolment::join_all;
 use crate::fleet::{Fleet, NODES, Plan};
-use crate::http::{Endpoint, Reply};
-use crate::program::Program;
 use crate::renewal::pair;
-use crate::service::{self, Person, request_at, templates_path};
+use crate::service::request_at;
+use crate::world::*;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
-use hyper::{Method, Request, Response};
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
-use trefoil_api::Vector;
 use trefoil_key_holder::unix_s;
 use trefoil_testing::postgres::Server;
 
@@ -107,9 +102,7 @@ impl Balancer {
 
     /// Waits until so many nodes are ready.
     async fn has(&self, count: usize) {
-        while self.ready(|node| &node.0).len() != count {
-            tokio::time::sleep(ASK).await;
-        }
+        until(async || self.ready(|node| &node.0).len() == count).await;
     }
 }
 

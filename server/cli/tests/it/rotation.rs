@@ -1,16 +1,8 @@
 //! Rotation of a tenant's keys while its subjects log in.
 
-use crate::enrolment::join_all;
 use crate::gateway::{Gateway, Plan};
-use crate::key_holder_process::{KeyHolder, listen};
 use crate::nodes;
-use crate::service::{self, Customer, Person, Service, TestClock, templates_path};
-use serde_json::{Value, json};
-use std::path::Path;
-use std::sync::Arc;
-use trefoil_api::Decision;
-use trefoil_server::config::Config;
-use trefoil_testing::volume;
+use crate::world::*;
 
 /// Subjects at full volume, and how many of them log in.
 const SUBJECTS: usize = 352;
@@ -148,14 +140,10 @@ async fn a_rotation_outlives_its_key_holder() {
     let (service, people) = start(key_holder.config(&data), service::policy(), subjects).await;
     let nonce = log_in_until(&service, &people, false, 0, |_| true).await;
     begin(&service).await;
-    while status(&service).await["renewed"].as_u64().unwrap() < 5 {
-        tokio::task::yield_now().await;
-    }
+    until(async || status(&service).await["renewed"].as_u64().unwrap() >= 5).await;
     key_holder.kill();
     key_holder.again();
-    while !service.admin.is_ready().await {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.admin.is_ready().await).await;
     log_in_until(&service, &people, false, nonce, idle).await;
     assert_eq!(status(&service).await["renewed"], subjects);
     assert!(service.server.shutdown().await);
@@ -243,9 +231,7 @@ impl Killed {
             self.customer.moved(gateway.endpoints());
             self.gateway = Some(gateway);
         }
-        while self.customer.admin.get("/readyz").await.status != 200 {
-            tokio::task::yield_now().await;
-        }
+        until(async || self.customer.admin.get("/readyz").await.status == 200).await;
         for person in &self.people {
             let opened = self.customer.prove(person).await;
             assert!(opened.status.is_success(), "{}", opened.text());
@@ -285,9 +271,7 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
     let mut interrupted = 0;
     for (kill, twentieths) in kills.into_iter().zip([1, 5, 9, 13]) {
         let renewed = (twentieths * subjects / 20) as u64;
-        while status(&killed.customer).await["renewed"].as_u64().unwrap() < renewed {
-            tokio::task::yield_now().await;
-        }
+        until(async || status(&killed.customer).await["renewed"].as_u64().unwrap() >= renewed).await;
         killed.under_logins(kill).await;
         killed.recover(&vault, &listen).await;
         interrupted += usize::from(status(&killed.customer).await["state"] == "running");

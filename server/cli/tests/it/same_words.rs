@@ -1,14 +1,10 @@
 //! What `serve` refuses, `doctor` finds while no service runs, in the same words.
 
 use crate::ages_apart::{Place, Store, grown};
-use crate::cli::Ran as _;
-use crate::key_holder_process::KeyHolder;
-use crate::store;
+use crate::world::*;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::process::Command;
 use trefoil_testing::postgres::Server as Postgres;
 
 /// What is wrong, with which store, and what both say.

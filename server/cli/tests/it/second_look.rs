@@ -1,10 +1,8 @@
 //! What one node of a fleet made a moment ago, at another node at once.
 
 use crate::fleet::{Fleet, NODES};
-use crate::service::policy;
-use serde_json::json;
+use crate::world::*;
 use trefoil_testing::postgres::Server;
-use trefoil_testing::volume;
 
 /// Claim V110: In a fleet a tenant, an API key, an operator's token, a root and the sessions under it are there at every node as soon as
 /// the call that made them has its answer. A refused credential waits a poll at most whatever is wrong with it, and a bounded number of
@@ -17,8 +15,7 @@ async fn what_was_made_at_one_node_is_there_at_the_others_at_once() {
     let people = fleet.at(0).people(1, 1, 71).await;
     fleet.at(1).prove(&people[0]).await.is(201);
     fleet.at(2).enrol(&people[0], "once").await.is(201);
-    let login = fleet.login(0, &people[0], &people[0].face).await;
-    login.matches();
+    fleet.login(0, &people[0], &people[0].face).await.matches();
     for round in 0..volume(50, 8) {
         let (made_at, others) = (round % NODES, [(round + 1) % NODES, (round + 2) % NODES]);
         let key = fleet.at(made_at).api_key(&["authenticate"]).await;

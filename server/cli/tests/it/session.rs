@@ -1,12 +1,8 @@
 //! The steps of an authentication, and each check that can refuse it.
 
-use crate::http::Endpoint;
-use crate::service::{self, AUDIENCE, Service, answer, endpoints, policy, sign};
-use crate::store;
-use hyper::Method;
-use trefoil_api::{AttestationForm, Authentication, Decision, Hex, Vector};
+use crate::service::{endpoints, sign};
+use crate::world::*;
 use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
-use trefoil_pipeline::Clock as _;
 
 /// Claim V1: Matches and denials are attested and verify offline, over real TLS.
 #[tokio::test(flavor = "multi_thread")]
@@ -157,8 +153,7 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let config = service::config(&directory.path().join("data"));
     let mut service = Service::new(config.clone()).await;
-    let people = service.people(1, 1, 8).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 8).await;
     let before = service.request(&people[0], &people[0].face, 1);
     let first = answer(&service.authenticate(&before).await);
     let key = service.public.bearer.clone().unwrap();
@@ -189,9 +184,8 @@ async fn a_login_is_not_replayed_across_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let config = service::config(&directory.path().join("data"));
     let mut service = Service::new(config.clone()).await;
-    let people = service.people(1, 1, 9).await;
+    let people = service.welcomed(1, 9).await;
     let person = &people[0];
-    service.welcome(person).await;
     let start = service.clock.unix_s();
     let dated = |service: &Service, ahead: u64, nonce: u64| {
         let mut request = service.request(person, &person.face, nonce);

@@ -2,10 +2,7 @@
 //! Those that the operator chooses by must not change under a running process.
 
 use crate::key_holder::wait_for;
-use crate::service::{self, Service, answer};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trefoil_api::Decision;
+use crate::world::*;
 use trefoil_pipeline::Clock;
 use trefoil_server::config::DatabaseUrl;
 use trefoil_server::server::Server as Trefoil;
@@ -45,8 +42,7 @@ async fn settings_of_the_role_change_nothing_that_is_stored() {
         server.sql("postgres", &format!("ALTER DATABASE {database} SET {setting}"));
     }
     let service = Service::new(config.clone()).await;
-    let people = service.people(1, 1, 73).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 73).await;
     let login = async |service: &Service, nonce| {
         answer(&service.login(&people[0], &people[0].face, nonce).await).decision
     };
@@ -83,8 +79,7 @@ async fn a_session_with_other_schemas_than_the_first_or_that_may_not_write_is_re
     config.store.url = DatabaseUrl(url.clone());
     config.store.timeout_ms = 10_000;
     let service = Service::new(config.clone()).await;
-    let people = service.people(1, 1, 74).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 74).await;
     // Tables of the same names, which a session would read and write without an error.
     let tables = server.sql(&database, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
     let copies: String =

@@ -1,17 +1,12 @@
 //! How long a session lives: across the hour and across restarts, until its end or a revocation. An edited row opens none.
 
-use crate::members::Members;
 use crate::nodes::copied;
-use crate::service::{self, AUDIENCE, Service, answer};
+use crate::world::*;
 use rusqlite::Connection;
-use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
+use trefoil_api::Nonce;
 use trefoil_attest::{Attestation, Statement, TrustRoot, statement_digest};
 use trefoil_client::{Clock, HolderError, LoginError, StandingError, StandingSession};
-use trefoil_pipeline::Clock as _;
 use trefoil_server::server::Server;
 use trefoil_types::SessionId;
 use trefoil_zkp::{EPOCH_SECONDS, ProveError};

@@ -1,11 +1,8 @@
 //! Two services of two operators that share one key-holder.
 
-use crate::cli::Ran as _;
-use crate::key_holder_process::{KeyHolder, listen, trefoil};
+use crate::key_holder_process::trefoil;
 use crate::quorum::until_ready;
-use crate::service::{self, Service};
-use std::path::Path;
-use trefoil_api::Decision;
+use crate::world::*;
 
 /// Claim M35: A key-holder serves only listed certificates, and a tenant of another gateway looks like one that does not exist. Its status
 /// counts the tenants of the gateway that asks.
@@ -40,8 +37,7 @@ async fn a_gateway_is_told_of_its_own_tenants_only() {
     until_ready(&one.admin, |_, text| text.contains(counted)).await;
 
     // Its own enrolment is the first thing that the other one is told of.
-    let people = other.people(1, 1, 22).await;
-    other.welcome(&people[0]).await;
+    let people = other.welcomed(1, 22).await;
     until_ready(&other.admin, |_, text| {
         let counts = text.lines().find(|line| line.starts_with("key-holder: "));
         let Some(counts) = counts.filter(|counts| !counts.contains(" 0 enrolments")) else { return false };

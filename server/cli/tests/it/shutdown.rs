@@ -1,12 +1,8 @@
 //! A shutdown in the middle of a batch answers and keeps everything that was accepted.
 
-use crate::enrolment::join_all;
-use crate::service::{self, Service, answer};
+use crate::world::*;
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use trefoil_api::Decision;
 use trefoil_storage::store::{Log as _, Sqlite};
 
 /// Claim V24: A shutdown answers every accepted request.
@@ -33,9 +29,7 @@ async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
         };
         join_all(requests.iter().map(send)).await
     });
-    while service.metric("trefoil_submitted_total").await < 20 {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.metric("trefoil_submitted_total").await >= 20).await;
     assert!(service.server.shutdown().await, "all in flight were answered");
     let mut seals = BTreeSet::new();
     for reply in answers.await.unwrap() {
@@ -62,15 +56,12 @@ async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
     })
     .await
     .at_one_node();
-    let people = service.people(1, 1, 12).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 12).await;
     let waiting = service.request(&people[0], &people[0].face, 1);
     let (public, body) = (service.public.clone(), serde_json::to_vec(&waiting).unwrap());
     let waiting =
         tokio::spawn(async move { public.send(hyper::Method::POST, "/v1/authentications", &[], body).await });
-    while service.metric("trefoil_submitted_total").await < 1 {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.metric("trefoil_submitted_total").await >= 1).await;
     let next = service.request(&people[0], &people[0].face, 2);
     let refused = service.authenticate(&next).await;
     refused.problem(429, "quota-exceeded");
@@ -146,9 +137,7 @@ async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
         held.push(holds);
     }
     let waiting = "trefoil_connections{listener=\"public\",state=\"waiting\"}";
-    while service.metric(waiting).await < SHARE as u64 {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.metric(waiting).await >= SHARE as u64).await;
     let waits = service.request(&own[0], &own[0].face, 1);
     let login = tokio::spawn({
         let service = Arc::clone(&service);
@@ -173,8 +162,7 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
         config.pipeline.queue = 1;
     })
     .await;
-    let people = service.people(1, 1, 13).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 13).await;
     let requests: Vec<_> = (1..=8_u64).map(|i| service.request(&people[0], &people[0].face, i)).collect();
     let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
     let mut refused = Vec::new();

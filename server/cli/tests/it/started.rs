@@ -1,13 +1,6 @@
 //! The log: one line at the start with all settings, and then refusals and failures, without a subject.
 
-use crate::key_holder_process::KeyHolder;
-use crate::program::Program;
-use crate::service;
-use serde_json::{Value, json};
-use std::fs::File;
-use std::path::Path;
-use std::time::Duration;
-use trefoil_api::Vector;
+use crate::world::*;
 use trefoil_client::Admin;
 use trefoil_key_holder::identity::Identity;
 use trefoil_storage::data_dir::DataDir;

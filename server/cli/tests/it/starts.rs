@@ -1,13 +1,9 @@
 //! What a start does before it serves: it makes no installation by mistake, ends or serves under any limit, and a signal ends it.
 
-use crate::cli::Ran as _;
-use crate::program::Program;
 use crate::siblings;
-use std::fs::File;
+use crate::world::*;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::process::Child;
 
 /// Longer than the program gives itself, on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);

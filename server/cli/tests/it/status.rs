@@ -1,11 +1,6 @@
 //! `GET /v1/status`: the counts of `/metrics`, conditions that need attention, and the page that shows both.
 
-use crate::cli::{Ran as _, code, trefoil};
-use crate::http::Endpoint;
-use crate::program::Program;
-use crate::service::{self, Service, answer};
-use serde_json::Value;
-use trefoil_api::Decision;
+use crate::world::*;
 
 async fn status(service: &Service) -> Value {
     let reply = service.admin.get("/v1/status").await.is(200);
@@ -95,8 +90,7 @@ async fn what_wants_attention_comes_with_the_words_of_doctor() {
     assert!(server.shutdown().await);
 
     let service = Service::configured(|config| config.pipeline.nonces = 2).await.at_one_node();
-    let person = service.people(1, 1, 74).await.pop().unwrap();
-    service.welcome(&person).await;
+    let person = service.welcomed(1, 74).await.remove(0);
     for nonce in 1..=2 {
         answer(&service.login(&person, &person.face, nonce).await);
     }

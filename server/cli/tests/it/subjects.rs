@@ -1,11 +1,8 @@
 //! Subjects and sessions as their tenant lists, shows and ends them.
 
-use crate::http::Reply;
-use crate::service::{self, Service, templates_path};
-use serde_json::{Value, json};
+use crate::world::*;
 use std::collections::BTreeSet;
 use trefoil_attest::{What, verify_change};
-use trefoil_pipeline::Clock as _;
 
 /// All entries of a list, over its pages, and how many pages there were.
 async fn all(service: &Service, path: &str, name: &str) -> (Vec<Value>, usize) {

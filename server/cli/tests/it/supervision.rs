@@ -1,12 +1,10 @@
 //! A panicking thread ends the process with a reason, and no request hangs.
 
-use crate::http::{Endpoint, Reply, tls};
-use crate::service::{self, Customer, Person, TestClock, answer, policy};
+use crate::http::tls;
 use crate::siblings;
+use crate::world::*;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
-use std::sync::Arc;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_pipeline::Clock;
 use trefoil_server::process::{Source, run_service};

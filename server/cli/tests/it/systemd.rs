@@ -1,15 +1,11 @@
 //! How the programs use a service manager's sockets, and the messages that they send it. The test is the manager.
 
-use crate::cli::{Ran as _, trefoil};
-use crate::http::{Endpoint, tls};
-use crate::key_holder_process::{KeyHolder, listen};
-use std::fs::File;
+use crate::http::tls;
+use crate::world::*;
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::process::{Child, ExitStatus};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
 /// Longer than the slowest machine takes to start.

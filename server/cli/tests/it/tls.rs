@@ -1,12 +1,8 @@
 //! TLS with other programs: the groups that a client may be limited to, and the forms of keys that OpenSSL makes.
 
-use crate::cli::Ran as _;
-use crate::program::Program;
+use crate::world::*;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::{NamedGroup, RootCertStore};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 
 fn openssl(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("openssl");

@@ -1,22 +1,16 @@
 //! Tenants whose policy says `"proof": "none"`: logins that only the API key authenticates.
 
-use crate::enrolment::join_all;
-use crate::http::{Endpoint, Reply};
-use crate::members::Members;
-use crate::service::{self, AUDIENCE, Service, TestClock, answer, endpoints, unproven, with};
-use hyper::Method;
+use crate::service::{endpoints, unproven};
+use crate::world::*;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trefoil_api::{AttestationForm, Authenticated, Decision, Hex, Nonce, UnprovenAuthentication, Vector};
+use trefoil_api::{Authenticated, Nonce, UnprovenAuthentication};
 use trefoil_attest::{
     ExpectedNonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal,
 };
 use trefoil_client::{Client, ClientError, LoginError};
 use trefoil_key_holder::backup::Passphrase;
-use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
 use trefoil_types::{Account, TenantId};
 use zeroize::Zeroizing;

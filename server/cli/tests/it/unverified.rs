@@ -1,19 +1,15 @@
 //! The typed client gives no content of an answer unless what the service attests verifies, or the caller says so: a gateway that lies is
 //! found out, whatever it lies about.
 
-use crate::members::{Members, Wallet};
+use crate::members::Wallet;
 use crate::relay::Relay;
-use crate::service::{self, AUDIENCE, Service};
-use crate::store;
-use serde_json::{Value, json};
-use std::time::Duration;
+use crate::world::*;
 use trefoil_api::{
-    AttestationForm, Authenticated, CreateOperator, CreateTenant, Decision, Enrolment, Hex, Nonce, Policy,
-    Role, RotationState, Scope, UnprovenAuthentication, Vector,
+    Authenticated, CreateOperator, CreateTenant, Enrolment, Nonce, Policy, Role, RotationState, Scope,
+    UnprovenAuthentication,
 };
 use trefoil_attest::{Seal, TrustRoot, VerifyError};
 use trefoil_client::{Admin, Client, ClientError, LoginError, ReceiptError, Receipted, Unverified};
-use trefoil_pipeline::Clock as _;
 use trefoil_types::TenantId;
 
 /// A service behind gateways that may lie, and the trust root of another service.
@@ -253,9 +249,7 @@ async fn changes_at_the_key_holder(house: &House, admin: &Admin) {
     house.check(&house.admin, &[], async || admin.reset_attempts(tenant, handle).await).await;
     let rotate = async || admin.rotate_keys(tenant).await;
     house.check(&house.admin, &["tenant", "epoch"], rotate).await;
-    while admin.key_rotation(tenant).await.unwrap().state != RotationState::Idle {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(async || admin.key_rotation(tenant).await.unwrap().state == RotationState::Idle).await;
 }
 
 /// Each lie about a login that a gateway can tell, in the answer or in its attestation.

@@ -1,9 +1,6 @@
 //! Usage counts of API keys, as their tenant and operators read them.
 
-use crate::http::Endpoint;
-use crate::service::{Service, answer};
-use serde_json::{Value, json};
-use std::time::Duration;
+use crate::world::*;
 
 /// Waits until the counts of all keys on all days, added up, are these: matched, not matched, enrolments, refusals.
 async fn becomes(endpoint: &Endpoint, path: &str, expected: [u64; 4]) -> Value {

@@ -1,18 +1,12 @@
 //! Older copies of a key-holder's vault under a newer log of seals: refused, or taken by name, which every seal shows.
 
-use crate::cli::Ran as _;
 use crate::key_holder::wait_for;
-use crate::key_holder_process::{self, KeyHolder};
+use crate::key_holder_process::{self};
 use crate::quorum::{self, Three};
-use crate::service::{self, Person, Service, TestClock, answer};
-use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trefoil_api::{Decision, PublishedRoot};
+use crate::world::*;
+use trefoil_api::PublishedRoot;
 use trefoil_attest::{Attestation, Evidence, VaultState};
 use trefoil_pipeline::Clock;
-use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_testing::copy;
 
@@ -172,8 +166,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     // Operations that would raise the older vault's count, and so hide that it is older, are refused.
     let path = service.path("");
     service.enrol(&people[1], "into-the-older").await.problem(503, "key-holder-unavailable");
-    let deleted = service.public.delete(&service::templates_path(&people[0])).await;
-    deleted.problem(503, "key-holder-unavailable");
+    service.public.delete(&service::templates_path(&people[0])).await.problem(503, "key-holder-unavailable");
     let tenant = serde_json::json!({"name": "other", "policy": service::policy()});
     service.admin.post("/v1/tenants", &tenant).await.problem(503, "key-holder-unavailable");
     for operation in ["reset-malformed", "key-rotation"] {

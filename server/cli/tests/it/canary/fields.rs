@@ -1,14 +1,9 @@
 //! A canary in each field of requests, in their headers and paths. Answers, the log at its most detailed level, metrics and status show none of it.
 
 use super::provoked::{NUMBER, WORD, folder};
-use crate::http::Reply;
-use crate::program::Program;
-use crate::service;
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hyper::Method;
-use serde_json::{Value, json};
-use std::fs::File;
 use trefoil_testing::contains;
 
 /// The listener, the path, headers, and bodies with what is wrong with each.

@@ -1,13 +1,10 @@
 //! A canary in every file, variable, argument, address and field that the product reads. Errors about them say what they are, and show none of it.
 
-use crate::cli::{Ran as _, trefoil};
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use trefoil_testing::{Patterns, search};
 
 /// Of letters that all of PEM, base64 and JSON may have.

@@ -1,14 +1,10 @@
 //! Calls that the service refuses.
 
 use super::{check, columns};
-use crate::http::Reply;
-use crate::service::{self, Service, unlimited, with};
+use crate::service::unlimited;
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hyper::Method;
-use serde_json::{Value, json};
-use trefoil_api::Vector;
-use trefoil_pipeline::Clock as _;
 
 /// Enrolments of bob with one member changed: its name and value, the code, and what the problem names.
 const ENROLMENTS: &str = r#"a number for text | consent_ref | 7 | field-invalid | integer | /consent_ref | expected a string

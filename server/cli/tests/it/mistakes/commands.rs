@@ -1,12 +1,8 @@
 //! Commands that do not reach their service, or that the service refuses.
 
 use super::{Folder, check, columns};
-use crate::cli::{code, trefoil};
-use crate::program::Program;
-use crate::service;
+use crate::world::*;
 use std::net::TcpListener;
-use std::process::Stdio;
-use std::sync::Arc;
 
 /// Each command, with files and addresses in capitals, and what its error names. HAND_IN, OPERATOR and WALLET are the beginnings of commands.
 const COMMANDS: &str = "\

@@ -1,8 +1,7 @@
 //! Mistakes with key-holders: none of them may make new keys or pass for a key-holder that is away.
 
 use super::{Folder, check};
-use crate::cli::Ran as _;
-use std::process::Command;
+use crate::world::*;
 
 #[test]
 fn a_key_holder_that_is_started_wrongly_says_what_where_and_what_to_do() {
