@@ -80,7 +80,7 @@ async fn files_of_different_ages_or_installations_do_not_start_and_doctor_exits_
     let people = service.people(2, 1, 71).await;
     service.welcome(&people[0]).await;
     assert_eq!(login(&service, &people[0], &people[0].face, 1).await, Decision::Match);
-    let service = service.restart_after(config(&data), async |_| copy(&data, &place("older"))).await;
+    let service = service.restart_after(async |_| copy(&data, &place("older"))).await;
     assert_eq!(login(&service, &people[0], &people[1].face, 2).await, Decision::NoMatch);
     let service = service.restart().await;
     assert_eq!(login(&service, &people[0], &people[0].face, 3).await, Decision::Match);
@@ -133,7 +133,7 @@ async fn doctor_refuses_the_stored_data_that_a_start_refuses() {
     let folder = tempfile::tempdir().unwrap();
     let (data, killed) = (folder.path().join("data"), folder.path().join("killed"));
     let service = Service::new(config(&data)).await;
-    let people = service.welcomed(1, 72).await;
+    service.welcomed(1, 72).await;
     // As a kill of the process leaves it.
     copy(&data, &killed);
     let clock = Arc::clone(&service.customer.clock);

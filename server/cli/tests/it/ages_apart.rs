@@ -82,7 +82,7 @@ pub(crate) async fn grown(place: &Place<'_>) -> Arc<TestClock> {
         caught_up(clock);
         clock.step(-10);
     };
-    let service = service.restart_after(place.config.clone(), between).await;
+    let service = service.restart_after(between).await;
     service.admin.tenant(&service::policy()).await;
     let clock = Arc::clone(&service.customer.clock);
     assert!(service.server.shutdown().await);

@@ -58,20 +58,19 @@ struct Auditor {
 }
 
 impl Auditor {
-    fn new(folder: &Path, name: &str, service: &Service) -> Auditor {
-        let trust_root = folder.join("auditors-trust-root.json");
+    fn new(name: &str, service: &Service) -> Auditor {
+        let trust_root = service.file("auditors-trust-root.json");
         std::fs::write(&trust_root, service.trust_root.to_json()).unwrap();
-        Auditor { head: folder.join(name), trust_root }
+        Auditor { head: service.file(name), trust_root }
     }
 
     fn audit(&self, data: &Path, more: &[&str]) -> Output {
         let paths = [("--data-dir", data), ("--trust-root", &self.trust_root), ("--head", &self.head)];
-        let mut audit = Command::new(PROGRAM);
-        audit.args(["log", "audit"]).args(more);
+        let mut audit = program(&["log", "audit"], &[]);
         for (flag, path) in paths {
             audit.arg(flag).arg(path);
         }
-        audit.output().unwrap()
+        audit.args(more).output().unwrap()
     }
 
     #[track_caller]
@@ -81,9 +80,7 @@ impl Auditor {
 
     #[track_caller]
     fn fails(&self, data: &Path, more: &[&str]) -> String {
-        let output = self.audit(data, more);
-        assert_eq!(output.status.code(), Some(1), "{}", output.out());
-        output.err()
+        self.audit(data, more).ends(1, "")
     }
 }
 
@@ -103,12 +100,10 @@ fn is_a_pair(data: &Path) -> usize {
 /// began. An auditor that kept a head sees a restoration and no fork.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restoration_and_no_fork() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    let config = service::config(&data);
-    let mut service = Service::with_policy(config.clone(), service::lenient()).await;
+    let mut service = Service::own(service::lenient(), |_| ()).await;
+    let (data, folder) = (service.data(), service.file(""));
     let person = service.welcomed(1, 71).await.remove(0);
-    let auditors = ["after", "before"].map(|name| Auditor::new(folder.path(), name, &service));
+    let auditors = ["after", "before"].map(|name| Auditor::new(name, &service));
     let [after, before] = &auditors;
     let mut nonce = 0;
     for round in 0..volume(ROUNDS, 2) {
@@ -118,7 +113,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         }
         login(&service, &person, &mut nonce).await;
         before.passes(&data);
-        let to = folder.path().join(format!("backup-{round}"));
+        let to = folder.join(format!("backup-{round}"));
         let now = service.clock.unix_s();
         let (from, into) = (data.clone(), to.clone());
         let backup = tokio::task::spawn_blocking(move || make(&from, &into, now).unwrap());
@@ -134,8 +129,8 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         after.passes(&data);
         let (mut restored, mut pairs) = (None, 0);
         service = service
-            .restart_after(config.clone(), async |clock| {
-                std::fs::rename(&data, folder.path().join(format!("lost-{round}"))).unwrap();
+            .restart_after(async |clock| {
+                std::fs::rename(&data, folder.join(format!("lost-{round}"))).unwrap();
                 clock.advance(20);
                 let restoration = restore(&to, &data, clock.unix_s()).unwrap();
                 assert_eq!(restoration.first, manifest.log.as_ref().unwrap().seal + 1);
@@ -172,7 +167,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         for told in [&told, &told_before] {
             assert_eq!(told.matches("restored: the log was restored").count(), round + 1, "{told}");
         }
-        let strict = Auditor { head: folder.path().join("none"), trust_root: after.trust_root.clone() };
+        let strict = Auditor { head: folder.join("none"), trust_root: after.trust_root.clone() };
         assert!(strict.fails(&data, &["--no-restores"]).contains("--no-restores refuses"));
         assert!(after.audit(&data, &["--no-restores"]).status.success(), "it was told before");
     }
@@ -183,27 +178,23 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
 /// A plain copy that is put back, and a service that runs from both directories.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, copy, twin) =
-        (folder.path().join("data"), folder.path().join("copy"), folder.path().join("twin"));
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let [data, copy, twin, to] = ["data", "copy", "twin", "backup"].map(|name| service.file(name));
     let person = service.welcomed(1, 72).await.remove(0);
     let mut nonce = 0;
     login(&service, &person, &mut nonce).await;
-    let auditor = Auditor::new(folder.path(), "head", &service);
-    let to = folder.path().join("backup");
+    let auditor = Auditor::new("head", &service);
     make(&data, &to, service.clock.unix_s()).unwrap();
     let put = |from: &Path, to: &Path| {
         let _ = std::fs::remove_dir_all(to);
         assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
     };
-    let service = service.restart_after(config.clone(), async |_| put(&data, &copy)).await;
+    let service = service.restart_after(async |_| put(&data, &copy)).await;
     let seen = login(&service, &person, &mut nonce).await;
     auditor.passes(&data);
     // The copy in place of the directory: nothing records a restoration.
     let service = service
-        .restart_after(config.clone(), async |_| {
+        .restart_after(async |_| {
             std::fs::rename(&data, &twin).unwrap();
             put(&copy, &data);
         })
@@ -214,7 +205,7 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
     // A restored service, while the old directory is used too: the old one's seals after the restoration show a fork.
     let mut restored = None;
     let mut service = service
-        .restart_after(config.clone(), async |clock| {
+        .restart_after(async |clock| {
             std::fs::remove_dir_all(&data).unwrap();
             clock.advance(20);
             restored = Some(restore(&to, &data, clock.unix_s()).unwrap());
@@ -224,11 +215,10 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
     let kept = login(&service, &person, &mut nonce).await;
     assert_eq!(verify_same_log(&seen, &kept, &[], &[]), Err(LogError::Restored(restored.unwrap())));
     assert!(auditor.passes(&data).contains("are lost"));
-    let mut old = config.clone();
-    old.server.data_dir.clone_from(&twin);
-    service = service.restart_with(old).await;
+    service.config.server.data_dir.clone_from(&twin);
+    service = service.restart().await;
     let alive = login(&service, &person, &mut nonce).await;
-    let late = Auditor { head: folder.path().join("late"), trust_root: auditor.trust_root.clone() };
+    let late = Auditor::new("late", &service);
     late.passes(&twin);
     assert!(late.fails(&data, &[]).contains("cut") || late.fails(&data, &[]).contains("forked"));
     assert!(
@@ -248,10 +238,8 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
 /// secret without its passphrase.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, to, into) =
-        (folder.path().join("data"), folder.path().join("backup"), folder.path().join("into"));
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
+    let [data, to, into, elsewhere] = ["data", "backup", "into", "elsewhere"].map(|name| service.file(name));
     let now = service.clock.unix_s();
     make(&data, &to, now).unwrap();
     let names: Vec<String> =
@@ -321,8 +309,8 @@ async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_
     assert!(matches!(over, BackupError::Over(_)), "{over}");
     assert!(matches!(make(&data, &to, now), Err(BackupError::NotEmpty(_))));
     assert!(matches!(make(&data, &data.join("backup"), now), Err(BackupError::Inside(_))));
-    assert!(matches!(make(&folder.path().join("elsewhere"), &into, now), Err(BackupError::NoData(_))));
-    assert!(!folder.path().join("elsewhere").exists());
+    assert!(matches!(make(&elsewhere, &into, now), Err(BackupError::NoData(_))));
+    assert!(!elsewhere.exists());
     let _ = std::fs::remove_dir(&into);
     restore(&to, &into, now + 9).unwrap();
     assert!(matches!(restore(&to, &into, now + 9), Err(BackupError::Over(_))));
@@ -330,33 +318,23 @@ async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, to) = (folder.path().join("data"), folder.path().join("backup"));
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
+    let [data, to, late] = ["data", "backup", "behind"].map(|name| service.file(name));
     let person = service.welcomed(1, 74).await.remove(0);
     login(&service, &person, &mut 0).await;
     let now = service.clock.unix_s();
     make(&data, &to, now).unwrap();
-    let behind = restore(&to, &folder.path().join("behind"), now).unwrap_err().to_string();
+    let behind = restore(&to, &late, now).unwrap_err().to_string();
     assert!(behind.contains("clock"), "{behind}");
-    let started = Command::new(PROGRAM)
-        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
-        .arg(folder.path().join("behind"))
-        .output()
-        .unwrap();
-    let why = started.err();
-    assert!(!started.status.success() && why.contains("did not end"), "{why}");
+    let serve = words("serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir");
+    program(&serve, &[&late]).output().unwrap().ends(1, "did not end");
     let with = |root: &trefoil_attest::TrustRoot, into: &str| {
-        let into = folder.path().join(into);
+        let into = service.file(into);
         backup::restore(&to, &into, &passphrase(WORDS), Some(root), now + 9, &mut |_| ())
     };
     with(&service.trust_root, "same").unwrap();
-    Command::new(PROGRAM)
-        .args(["keys", "rotate", "--issuer", "https://auth.example", "--data-dir"])
-        .arg(&data)
-        .output()
-        .unwrap()
-        .done();
+    let rotate = words("keys rotate --issuer https://auth.example --data-dir");
+    program(&rotate, &[&data]).output().unwrap().done();
     let newest = std::fs::read_to_string(data.join("trust-root.json")).unwrap();
     let newest = trefoil_attest::TrustRoot::from_json(&newest).unwrap();
     let refused = with(&newest, "rotated").unwrap_err().to_string();
@@ -393,19 +371,17 @@ fn program(arguments: &[&str], paths: &[&Path]) -> Command {
 /// Claim V32: A killed backup or restore leaves nothing that passes as a whole one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_whole_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, good) = (folder.path().join("data"), folder.path().join("backup"));
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
+    let [data, good, into] = ["data", "backup", "whole"].map(|name| service.file(name));
     let person = service.welcomed(1, 75).await.remove(0);
     for _ in 0..20 {
         assert_eq!(enrol(&service, &person, Handle::new(rand::rng().random())).await, 201);
     }
-    let timed = std::time::Instant::now();
+    let timed = Instant::now();
     let made = program(&["backup", "--data-dir"], &[&data, &good]).output().unwrap();
     let a_backup = timed.elapsed();
     made.done();
-    let into = folder.path().join("whole");
-    let timed = std::time::Instant::now();
+    let timed = Instant::now();
     let restored = program(&["restore"], &[&good]).arg("--into").arg(&into).output().unwrap();
     let a_restore = timed.elapsed();
     restored.done();
@@ -417,29 +393,26 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     }
     let (mut cut_backups, mut cut_restores) = (0, 0);
     for round in 0..volume(KILLS, 6) {
-        let to = folder.path().join(format!("backup-{round}"));
+        let to = service.file(&format!("backup-{round}"));
         let done = killed(program(&["backup", "--data-dir"], &[&data, &to]), a_backup, &to, round);
         let checked = program(&["backup", "--check"], &[&to]).output().unwrap();
         assert!(checked.status.success() || !done);
         if !checked.status.success() {
             cut_backups += 1;
-            let why = checked.err();
-            assert!(why.contains("manifest.toml is missing"), "{why}");
-            let refused = program(&["restore"], &[&to]).arg("--into").arg(folder.path().join("no")).output();
-            assert!(!refused.unwrap().status.success() && !folder.path().join("no").exists());
+            checked.ends(1, "manifest.toml is missing");
+            let refused = program(&["restore"], &[&to]).arg("--into").arg(service.file("no")).output();
+            assert!(!refused.unwrap().status.success() && !service.file("no").exists());
         }
         let _ = std::fs::remove_dir_all(&to);
-        let into = folder.path().join(format!("into-{round}"));
+        let into = service.file(&format!("into-{round}"));
         let mut restore = program(&["restore"], &[&good]);
         restore.arg("--into").arg(&into);
         let done = killed(restore, a_restore, &into, round);
-        let empty = !into.exists() || trefoil_storage::data_dir::occupant(&into).unwrap().is_none();
-        if empty {
+        if !into.exists() || trefoil_storage::data_dir::occupant(&into).unwrap().is_none() {
             assert!(!done);
             continue;
         }
-        let started = trefoil_storage::data_dir::DataDir::open(&into);
-        match started {
+        match trefoil_storage::data_dir::DataDir::open(&into) {
             Err(refused) => {
                 assert!(!done && refused.to_string().contains("did not end"), "{refused}");
                 cut_restores += 1;
@@ -468,7 +441,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let service = Service::new(key_holder.config(&data)).await;
     let person = service.welcomed(1, 76).await.remove(0);
     let mut nonce = 0;
-    let auditor = Auditor::new(folder.path(), "head", &service);
+    let auditor = Auditor::new("head", &service);
     assert_eq!(login(&service, &person, &mut nonce).await.vaults[0].unwrap().restored, 0);
     let backup = |more: &[&str], last: &Path| {
         program(&["key-holder"], &[]).args(more).arg(last).output().unwrap().done()

@@ -233,11 +233,9 @@ async fn of_equal_nonces_in_a_batch_exactly_one_is_accepted() {
 /// Claim V52.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_entry_is_charged_to_the_attempt_budget() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut policy = policy();
-    policy["attempts"] = service::unlimited();
-    policy["attempts"]["attempts_per_day"] = json!(5);
-    let service = Service::with_policy(service::config(&directory.path().join("data")), policy).await;
+    let attempts = with(service::unlimited(), "attempts_per_day", json!(5));
+    let policy = with(policy(), "attempts", attempts);
+    let service = Service::own(policy, |_| ()).await;
     let people = service.welcomed(2, 8).await;
     let [ann, bob] = [0, 1].map(|at: usize| &people[at]);
     let mut entries: Vec<Value> =

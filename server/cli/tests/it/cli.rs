@@ -10,6 +10,11 @@ pub(crate) fn trefoil(arguments: &[&str]) -> Output {
         .unwrap()
 }
 
+/// The words of a line of arguments.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
 pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
@@ -53,12 +58,11 @@ impl Ran for Output {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_exits_0_1_2_or_3() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 11).await;
     service.welcome(&people[0]).await;
     let file = |name: &str, bytes: &[u8]| {
-        let path = directory.path().join(name);
+        let path = service.file(name);
         std::fs::write(&path, bytes).unwrap();
         path.to_str().unwrap().to_owned()
     };

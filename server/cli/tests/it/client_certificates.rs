@@ -30,14 +30,14 @@ impl Authority {
 }
 
 struct House {
-    directory: tempfile::TempDir,
     program: Program,
+    folder: tempfile::TempDir,
     key: String,
 }
 
 impl House {
     fn file(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+        self.folder.path().join(name)
     }
 
     fn client(&self, identity: Option<&str>) -> Client {
@@ -58,16 +58,16 @@ impl House {
 }
 
 async fn house(authority: &Authority) -> House {
-    let directory = tempfile::tempdir().unwrap();
-    let ca = directory.path().join("client-ca.pem");
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("client-ca.pem");
     std::fs::write(&ca, &authority.pem).unwrap();
-    let log = File::create(directory.path().join("log")).unwrap();
+    let log = File::create(folder.path().join("log")).unwrap();
     let variables = [("TREFOIL_TLS_CLIENT_CA", ca.to_str().unwrap())];
-    let program = Program::start(&directory.path().join("data"), log, &variables);
+    let program = Program::start(&folder.path().join("data"), log, &variables);
     // The admin listener demands none.
     let tenant = program.admin.tenant(&crate::service::policy()).await;
     let key = program.admin.api_key(tenant, &["enrol"]).await;
-    House { directory, program, key }
+    House { program, folder, key }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,8 +142,8 @@ fn a_file_that_holds_no_authority_is_named_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let ca = directory.path().join("nothing.pem");
     std::fs::write(&ca, "").unwrap();
-    let started = std::process::Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
+    let started = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(words("serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir"))
         .arg(directory.path().join("data"))
         .env("TREFOIL_TLS_CLIENT_CA", &ca)
         .output()

@@ -59,10 +59,9 @@ impl World {
     }
 
     async fn restart(self, accept_clock: bool, by_s: i64) -> World {
-        let World { service, mut app, nonces } = self;
-        let mut config = service.config.clone();
-        config.store.accept_clock = accept_clock;
-        let service = service.restart_at_once(config, async |clock| clock.step(by_s)).await;
+        let World { mut service, mut app, nonces } = self;
+        service.config.store.accept_clock = accept_clock;
+        let service = service.restart_at_once(async |clock| clock.step(by_s)).await;
         app.public = service.public.with_bearer(app.public.bearer.as_deref().unwrap());
         World { service, app, nonces }
     }

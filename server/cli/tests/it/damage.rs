@@ -139,23 +139,11 @@ async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
     copy(&live, &whole);
     assert!(service.server.shutdown().await);
     let good = held(&whole, &look);
-    let names = [
-        "store.sqlite",
-        "store.sqlite-wal",
-        "store.sqlite.mark",
-        "vault.sqlite",
-        "vault.sqlite-wal",
-        "vault.sqlite.mark",
-        "master.key",
-        "pepper.key",
-        "vault.key",
-        "signing.keys",
-        "trust-root.json",
-        "tls-certificate.pem",
-        "tls-private-key.pem",
-        "installation.toml",
-    ];
-    for name in names {
+    let names =
+        "store.sqlite store.sqlite-wal store.sqlite.mark vault.sqlite vault.sqlite-wal vault.sqlite.mark
+        master.key pepper.key vault.key signing.keys trust-root.json tls-certificate.pem tls-private-key.pem
+        installation.toml";
+    for name in words(names) {
         let (mut ended, mut harmless) = (0, 0);
         for round in 0..volume(300, 24) {
             copy(&whole, &data);

@@ -9,14 +9,15 @@ const PEOPLE: u32 = 40;
 /// Faces that each is tried with.
 const PROBES: u64 = 5;
 
-async fn with_people(people: u32, seed: u64) -> (Service, Vec<Person>, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut config = service::config(&folder.path().join("data"));
-    config.limits.distinct_failures = 10;
-    // Otherwise five failures would lock a subject out.
-    let service = Service::with_policy(config, service::lenient()).await.at_one_node();
+async fn with_people(people: u32, seed: u64) -> (Service, Vec<Person>) {
+    let service = Service::own(service::lenient(), |config| {
+        config.limits.distinct_failures = 10;
+        // Otherwise five failures would lock a subject out.
+    })
+    .await
+    .at_one_node();
     let people = service.welcomed(people, seed).await;
-    (service, people, folder)
+    (service, people)
 }
 
 /// A login of a person with somebody's face, and whether it was decided.
@@ -46,7 +47,7 @@ async fn counted(service: &Service) -> (u64, Value) {
 /// refused even if a fifth of its people fail at first.
 #[tokio::test(flavor = "multi_thread")]
 async fn five_faces_on_many_people_are_stopped_after_ten_of_them() {
-    let (service, people, _folder) = with_people(PEOPLE + 1, 71).await;
+    let (service, people) = with_people(PEOPLE + 1, 71).await;
     let (stranger, people) = people.split_first().unwrap();
     let (mut failed, mut refused) = (BTreeSet::new(), 0);
     for probe in 0..PROBES {
@@ -74,7 +75,7 @@ async fn five_faces_on_many_people_are_stopped_after_ten_of_them() {
 /// Claim V63.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_people_tried_at_once_are_stopped_as_early_as_one_after_the_other() {
-    let (service, people, _folder) = with_people(PEOPLE + 1, 72).await;
+    let (service, people) = with_people(PEOPLE + 1, 72).await;
     let (stranger, people) = people.split_first().unwrap();
     let logins: Vec<_> = people.iter().map(|person| service.request(person, &stranger.face, 1)).collect();
     let batches = logins.chunks(20).map(async |logins| {
@@ -93,7 +94,7 @@ async fn many_people_tried_at_once_are_stopped_as_early_as_one_after_the_other()
 /// Claim V63.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backend_whose_people_fail_now_and_then_is_untouched() {
-    let (service, people, _folder) = with_people(PEOPLE, 73).await;
+    let (service, people) = with_people(PEOPLE, 73).await;
     for round in 0..3 {
         // All at once: each key begins with little room, and gains more as its people match.
         let logins = people.iter().enumerate().map(|(at, person)| {
@@ -116,22 +117,22 @@ async fn a_backend_whose_people_fail_now_and_then_is_untouched() {
 }
 
 /// A busy backend: most of its people match, so its API key has room for many that fail.
-async fn busy(seed: u64) -> (Service, Vec<Person>, tempfile::TempDir) {
-    let (service, people, folder) = with_people(PEOPLE, seed).await;
+async fn busy(seed: u64) -> (Service, Vec<Person>) {
+    let (service, people) = with_people(PEOPLE, seed).await;
     for person in &people {
         let mut request = service.request(person, &person.face, 1);
         // Its own source, as each of its people has one.
         request.source = Source::new(hex::encode(&person.handle.to_bytes()[..16]));
         service.authenticate(&request).await.matches();
     }
-    (service, people, folder)
+    (service, people)
 }
 
 /// Claim V71: Logins from one source that the application names fail for at most ten of forty people, even through two API keys of a
 /// backend whose people match, and logins from another source still work.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_source_behind_a_busy_backend_is_stopped_after_ten_people_and_the_others_go_on() {
-    let (service, people, _folder) = busy(74).await;
+    let (service, people) = busy(74).await;
     let attack = async |person: &Person, nonce: u64, source: Option<&str>, endpoint: &Endpoint| {
         let mut request = service.request(person, &people[0].face, nonce);
         request.source = source.map(|source| Source::new(source).unwrap());
@@ -180,7 +181,7 @@ async fn one_source_behind_a_busy_backend_is_stopped_after_ten_people_and_the_ot
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_is_a_short_text() {
-    let (service, people, _folder) = with_people(1, 75).await;
+    let (service, people) = with_people(1, 75).await;
     for wrong in [json!(""), json!("x".repeat(65)), json!("a\nb"), json!(7)] {
         let mut request = json!(service.request(&people[0], &people[0].face, 1));
         request["source"] = wrong.clone();

@@ -1,6 +1,7 @@
 //! Enrolment, idempotency, deletion.
 
 use crate::world::*;
+use std::panic::Location;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_enrolment_happens_once_per_idempotency_key_and_subject() {
@@ -74,10 +75,13 @@ pub(crate) async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec
 }
 
 /// Waits until it is so; a test waits no longer than two minutes.
-pub(crate) async fn until(mut is: impl AsyncFnMut() -> bool) {
-    let begun = Instant::now();
-    while !is().await {
-        assert!(begun.elapsed() < Duration::from_secs(120), "it is never so");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+#[track_caller]
+pub(crate) fn until(mut is: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {
+    let (caller, begun) = (Location::caller(), Instant::now());
+    async move {
+        while !is().await {
+            assert!(begun.elapsed() < Duration::from_secs(120), "{caller}: it is never so");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 }

@@ -24,16 +24,13 @@ impl Whole {
         // A family of problems has samples once there is one, those by tenant once there is a tenant.
         program.public.get("/nothing").await.is(404);
         let tenant = json!({"name": "shop", "policy": service::policy()});
-        let mut tries = 0..600;
-        loop {
+        // Until it has reached all three.
+        until(async || {
             let created = program.admin.post("/v1/tenants", &tenant).await;
-            if created.status == 201 {
-                break;
-            }
-            // Until it has reached all three.
-            assert!(created.status == 503 && tries.next().is_some(), "{}", created.text());
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+            assert!([201, 503].contains(&created.status.as_u16()), "{}", created.text());
+            created.status == 201
+        })
+        .await;
         Whole { program, _three: three, _folder: folder }
     }
 
@@ -93,21 +90,10 @@ fn junk(word: &str) -> Vec<String> {
         request(&word.to_uppercase(), "/v1/authentications", ""),
         request(&word.to_uppercase(), &format!("/{word}"), ""),
     ];
-    for name in [
-        "authorization",
-        "accept",
-        "content-type",
-        "idempotency-key",
-        "if-none-match",
-        "origin",
-        "prefer",
-        "referer",
-        "request-id",
-        "user-agent",
-        "x-forwarded-for",
-        "x-http-method-override",
-        word,
-    ] {
+    let names =
+        "authorization accept content-type idempotency-key if-none-match origin prefer referer request-id
+        user-agent x-forwarded-for x-http-method-override";
+    for name in words(names).into_iter().chain([word]) {
         for method in ["GET", "POST"] {
             requests.push(request(method, "/v1/authentications", &format!("{name}: {word}\r\n")));
         }

@@ -32,11 +32,9 @@ fn shown(trials: &Trials, person: usize) -> Vec<[f32; 128]> {
 
 async fn decide_as_the_plain_product_does(probe: &str) {
     let count = volume(PEOPLE, 6);
-    let directory = tempfile::tempdir().unwrap();
     let mut policy = with(service::lenient(), "probe", probe);
     policy["threshold"] = json!({"calibrated": {"score": THRESHOLD, "fmr_class": 3}});
-    let config = service::config(&directory.path().join("data"));
-    let service = Service::at(config, policy, TestClock::of_machine()).await;
+    let service = Service::timely(policy).await;
     let trials = trials();
     let mut people = service.people(count as u32, 1, 71).await;
     let devices = Devices::of(&service, probe).await;

@@ -335,16 +335,20 @@ impl World {
 
     async fn enrol(&self, node: usize, handle: [u8; 32]) -> bool {
         let somebody = Arc::clone(&self.people.lock().unwrap()[0]);
-        let path = format!("/v1/subjects/{}/templates", hex::encode(handle));
-        let body = json!({"embedding": Vector::new(somebody.face), "consent_ref": "form 7"});
-        let key = hex::encode(handle);
-        let headers = [("idempotency-key", key.as_str())];
-        let reply = sent(&self.public(node), Method::POST, &path, &headers, &body).await;
+        let reply = self.template(node, handle, &somebody).await;
         let is_told = self.acknowledged(reply, 201).is_some();
         if is_told {
             self.told().enrolled.push(Handle::new(handle));
         }
         is_told
+    }
+
+    /// Enrols under this handle.
+    async fn template(&self, node: usize, handle: [u8; 32], person: &Person) -> Option<Reply> {
+        let (public, key) = (self.public(node), hex::encode(handle));
+        let template = (&person.face, "form 7");
+        let sending = public.try_template(Method::POST, handle, template, &key);
+        tokio::time::timeout(ANSWER_MAX, sending).await.ok()?.ok()
     }
 
     /// Revokes the subject who was enrolled last. Without an answer it may be revoked or not.
@@ -372,10 +376,8 @@ impl World {
     /// Enrols the next newcomer and opens the session; who is not done stays a newcomer.
     async fn welcome(&self, node: usize, newcomers: &mut Vec<Person>) -> bool {
         let person = newcomers.last().unwrap();
-        let (public, key) = (self.public(node), hex::encode(person.session_id));
-        let body = json!({"embedding": Vector::new(person.face), "consent_ref": "form 7"});
-        let headers = [("idempotency-key", key.as_str())];
-        let enrolled = sent(&public, Method::POST, &templates_path(person), &headers, &body).await;
+        let public = self.public(node);
+        let enrolled = self.template(node, person.handle.to_bytes(), person).await;
         if !enrolled.is_some_and(|reply| reply.status == 201 || reply.text().contains("template-exists")) {
             return false;
         }

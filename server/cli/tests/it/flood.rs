@@ -34,13 +34,13 @@ async fn honest_callers_are_answered_while_the_flood_lasts() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
     // Ten invalid proofs, and one more each minute: however slow the machine is, the flooder is soon out of credit.
-    (config.proofs.credit_max, config.proofs.credit_per_s) = (640, 1);
-    let queue_max = config.proofs.queue as u64;
-    let uploads_max = config.proofs.uploads_per_caller as u64;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        (config.proofs.credit_max, config.proofs.credit_per_s) = (640, 1);
+    })
+    .await;
+    let proofs = &service.config.proofs;
+    let (queue_max, uploads_max) = (proofs.queue as u64, proofs.uploads_per_caller as u64);
     let members = Members::new(&service, 12, 31);
     service.publish(members.root(), 1).await;
     let honest = client(&service, service.public.bearer.as_deref().unwrap(), 2);

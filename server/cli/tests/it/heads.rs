@@ -25,10 +25,7 @@ impl Answer {
         let mut code = String::new();
         if field("content-type:") == Some("application/problem+json") {
             let problem: Value = serde_json::from_str(body).unwrap();
-            assert_eq!(
-                (&problem["status"], problem["request_id"].as_str()),
-                (&Value::from(status), Some(id))
-            );
+            assert_eq!((&problem["status"], &problem["request_id"]), (&json!(status), &json!(id)));
             code = problem["code"].as_str().unwrap().to_owned();
         }
         (Answer { status, head: head.to_owned(), code }, rest)

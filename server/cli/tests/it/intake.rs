@@ -47,10 +47,10 @@ async fn only_sizes_and_circuits_that_are_accepted_are_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_proofs_shut_their_caller_out_and_nobody_else() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    (config.proofs.credit_max, config.proofs.credit_per_s) = (200, 1);
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        (config.proofs.credit_max, config.proofs.credit_per_s) = (200, 1);
+    })
+    .await;
     let members = Members::new(&service, 2, 22);
     service.publish(members.root(), 1).await;
     let flooder = client(&service, &service.api_key(&["authenticate"]).await, 1);

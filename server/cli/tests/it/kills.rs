@@ -29,11 +29,9 @@ async fn enrol(customer: &Customer, person: &Person, told: &mut Told, count: &At
             key: person.key.clone(),
             ..*person
         };
-        let key: [u8; 16] = rand::rng().random();
-        let key = hex::encode(key);
-        let body = json!({"embedding": trefoil_api::Vector::new(person.face), "consent_ref": "form 7"});
-        let (path, headers) = (service::templates_path(&somebody), [("idempotency-key", key.as_str())]);
-        let sent = customer.public.try_send(Method::POST, &path, &headers, body.to_string().into_bytes());
+        let (key, path) = (hex::encode(somebody.handle), service::templates_path(&somebody));
+        let template = (&person.face, "form 7");
+        let sent = customer.public.try_template(Method::POST, somebody.handle, template, &key);
         let Ok(reply) = sent.await else { return };
         assert_eq!(reply.status, 201, "{}", reply.text());
         count.fetch_add(1, Ordering::Relaxed);

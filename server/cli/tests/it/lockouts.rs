@@ -35,13 +35,12 @@ async fn until_a_match(service: &Service, person: &Person, from: u64) {
 /// Claim V72.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_back() {
-    let folder = tempfile::tempdir().unwrap();
     let policy = with(
         service::policy(),
         "attempts",
         json!({ "consecutive": 3, "delay_s": 86_400, "failures_per_generation": 6 }),
     );
-    let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
+    let service = Service::own(policy, |_| ()).await;
     let people = service.welcomed(2, 81).await;
     let (ann, bob) = (&people[0], &people[1]);
     assert_eq!(counted(&service).await, (json!(0), json!(0)));
@@ -83,7 +82,7 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     assert_eq!(decided(&service, ann, ann, 200).await, Decision::NoMatch);
     service.admin.post(&path(&"5a".repeat(32)), &json!({})).await.problem(404, "subject-unknown");
 
-    let (data, url) = (folder.path().join("data"), format!("https://{}", service.admin.address));
+    let (data, url) = (service.file("data"), format!("https://{}", service.admin.address));
     let tenant = hex::encode(service.tenant);
     let budget = |words: &[&str]| {
         let place = ["admin", "--admin", &url, "--data-dir", data.to_str().unwrap(), "budget"];
@@ -98,7 +97,7 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     assert_eq!(number(&shown, "subjects without an attempt now"), "1", "{shown}");
     // The command says that a reset did not help, and what does.
     let handle = hex::encode(ann.handle);
-    let file = folder.path().join("reset.cbor");
+    let file = service.file("reset.cbor");
     let reset = ["reset", &handle, "--tenant", &tenant];
     let kept = [&reset[..], &["--receipt", file.to_str().unwrap()]].concat();
     let said = budget(&kept);
@@ -316,13 +315,12 @@ fn told_apart(first: &[Duration], second: &[Duration]) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denial_without_an_attempt_has_the_form_and_takes_the_time_of_one_for_another_face() {
     const PAIRS: u64 = 150;
-    let folder = tempfile::tempdir().unwrap();
     let policy = with(
         service::policy(),
         "attempts",
         json!({ "consecutive": 1_000, "failures_per_day": 1_000, "failures_per_generation": PAIRS }),
     );
-    let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
+    let service = Service::own(policy, |_| ()).await;
     let people = service.welcomed(3, 83).await;
     let (ann, bob, eve) = (&people[0], &people[1], &people[2]);
     for nonce in 0..PAIRS {

@@ -42,11 +42,10 @@ async fn proof(service: &Service, path: &str) -> Vec<Hash> {
 /// Claim S21.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let nothing = service::start(service::config(&directory.path().join("empty")), &Arc::default()).await;
+    let service = Service::start().await;
+    let nothing = service::start(service::config(&service.file("empty")), &Arc::default()).await;
     service::endpoints(&nothing).0.get("/v1/log/head").await.problem(404, "seal-unknown");
     assert!(nothing.shutdown().await);
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
     let people = service.welcomed(1, 31).await;
     seal(&service, &people[0], 0, 6).await;
     let head = service.public.get("/v1/log/head").await;
@@ -283,66 +282,41 @@ fn keys_file(directory: &tempfile::TempDir) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
     let service = Service::start().await;
-    let data = service.data();
     let people = service.welcomed(1, 33).await;
     let text = |path: &Path| path.to_str().unwrap().to_owned();
-    let data_dir = text(&data);
+    let data_dir = text(&service.data());
     let pinned = service.file("pinned.json");
     std::fs::copy(service.server.trust_root_path(), &pinned).unwrap();
 
     let old_pin = shown_pin(&data_dir);
     // The clock of the program is the machine's, that of the service the tests'; validity covers both.
-    let rotate = [
-        "keys",
-        "rotate",
-        "--data-dir",
-        &data_dir,
-        "--issuer",
-        "https://auth.example",
-        "--overlap",
-        "900000000",
-    ];
-    trefoil(&rotate).ends(0, "version  2");
+    let rotate = "--issuer https://auth.example --overlap 900000000";
+    trefoil(&[&["keys", "rotate", "--data-dir", &data_dir][..], &words(rotate)].concat())
+        .ends(0, "version  2");
     let old = seal(&service, &people[0], 0, 1).await.remove(0);
     service.public.get("/v1/keys/2").await.problem(404, "trust-root-unknown");
-    let exported = service.file("next.json");
-    let export = [
-        "keys",
-        "export-trust-root",
-        "--data-dir",
-        &data_dir,
-        "--version",
-        "2",
-        "--output",
-        &text(&exported),
-    ];
-    trefoil(&export).ends(0, "");
-    let exported_root = text(&exported);
+    let exported_root = text(&service.file("next.json"));
+    let export = format!("keys export-trust-root --data-dir {data_dir} --version 2 --output {exported_root}");
+    trefoil(&words(&export)).ends(0, "");
     let audit = ["log", "audit", "--data-dir", &data_dir, "--trust-root", &exported_root, "--pin"];
     trefoil(&[&audit[..], &[&old_pin]].concat())
         .ends(1, "version 2 of the trust root of https://auth.example follows");
-    let accept = ["keys", "accept", "--pinned", &text(&pinned), "--next", &text(&exported)];
+    let accept = ["keys", "accept", "--pinned", &text(&pinned), "--next", &exported_root];
     let accepted = trefoil(&accept).ends(0, "version  2");
     let new_pin = shown_pin(&data_dir);
     assert!(new_pin != old_pin && accepted.contains(&new_pin), "{accepted}");
     trefoil(&[&audit[..], &[&new_pin]].concat()).ends(0, "are right");
     let next = TrustRoot::from_json(&std::fs::read_to_string(&pinned).unwrap()).unwrap();
     service.trust_root.accept(&next).unwrap();
-    trefoil(&[
-        "keys",
-        "accept",
-        "--pinned",
-        &text(&exported),
-        "--next",
-        &text(&service.server.trust_root_path()),
-    ])
-    .ends(0, "version  2");
+    let served = text(&service.server.trust_root_path());
+    trefoil(&["keys", "accept", "--pinned", &exported_root, "--next", &served]).ends(0, "version  2");
 
     let policy = Policy::new(next.clone(), AUDIENCE, ExpectedNonce::DangerousAny);
     let now = service.clock.unix_s();
     verify(&old, &policy, now).expect("the old keys verify within the overlap, under the new trust root");
-    let Service { server, customer, .. } = service;
-    assert!(server.shutdown().await);
+    let data = service.data();
+    assert!(service.server.shutdown().await);
+    let customer = service.customer;
 
     let clock = std::sync::Arc::new(service::TestClock::default());
     // The new keys are valid from the machine's time on.

@@ -94,7 +94,6 @@ async fn every_admin_route_keeps_to_the_role_of_the_table() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operators_tokens_live_and_end_and_the_first_owner_can_go() {
     let service = Service::start().await;
-    let data = service.data();
     let now = service.clock.unix_s();
     let body = json!({ "name": "ann", "role": "owner", "expires_at": now + 100 });
     let first = service.admin.post("/v1/operators", &body).await.json();
@@ -283,7 +282,7 @@ async fn what_was_noted_and_not_sealed_is_sealed_by_the_next_start() {
     let data = service.data();
     let tenant = service.tenant;
     let service = service
-        .restart_after(service::config(&data), async |clock| {
+        .restart_after(async |clock| {
             let change = Change {
                 suite: Suite::One,
                 issuer: "https://auth.example",

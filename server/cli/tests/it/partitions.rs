@@ -124,9 +124,8 @@ async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
     large.put_policy(&with_quota(65)).await.problem(422, "field-invalid");
 
     // The maximum was lowered since. The stored policy, which exceeds it, may be sent again unchanged.
-    let mut config = service.config.clone();
-    config.proofs.sessions_in_memory_max = 16;
-    service = service.restart_with(config).await.at_one_node();
+    service.config.proofs.sessions_in_memory_max = 16;
+    service = service.restart().await.at_one_node();
     large.moved(service::endpoints(&service.server));
     assert_eq!(size(&large, "capacity").await, 16);
     large.put_policy(&with_quota(64)).await.is(200);

@@ -197,13 +197,8 @@ async fn the_program_takes_the_store_as_a_flag_and_its_commands_know_where_it_is
     let backup = folder.path().join("backup").display().to_string();
     let (code, told) = trefoil(&["backup", &backup]);
     assert!(code == Some(1) && told.contains("PostgreSQL's tools") && told.contains("FLEET.md"), "{told}");
-    let (code, told) = trefoil(&[
-        "serve",
-        "--store",
-        "postgres://u:secret@db.example/d?sslmode=require",
-        "--listen",
-        "127.0.0.1:0",
-    ]);
+    let unproven = "serve --store postgres://u:secret@db.example/d?sslmode=require --listen 127.0.0.1:0";
+    let (code, told) = trefoil(&words(unproven));
     assert_ne!(code, Some(0), "{told}");
     assert!(told.contains("use verify-full") && !told.contains("secret"), "{told}");
     let (code, told) = trefoil(&["serve", "--store", "postgres://u:secret@db.example/d", "--print-config"]);
@@ -286,15 +281,7 @@ async fn a_standby_takes_over_with_all_that_was_acknowledged_sessions_and_one_lo
     copied(&folder.path().join("two"), &third);
     let log = folder.path().join("three.log");
     let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args([
-            "serve",
-            "--standby",
-            "--listen",
-            "127.0.0.1:0",
-            "--admin-listen",
-            "127.0.0.1:0",
-            "--data-dir",
-        ])
+        .args(words("serve --standby --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir"))
         .arg(&third)
         .envs(variables)
         .stderr(std::fs::File::create(&log).unwrap())

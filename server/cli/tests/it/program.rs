@@ -144,6 +144,11 @@ impl Program {
     /// SIGTERM, and how the process ends.
     pub(crate) fn terminate(mut self) -> ExitStatus {
         self.signal("-TERM");
+        self.wait()
+    }
+
+    /// How it ends; its files remain.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
 

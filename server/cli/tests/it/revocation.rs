@@ -85,16 +85,14 @@ async fn many_sessions_across_a_root_change_and_no_wrong_decision() {
     let count = volume(MEMBERS, 3);
     // Members from this one on show somebody else's face.
     let impostors_from = count * 4 / 5;
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.session_life_s = 3000;
-    config.proofs.queue = 256;
-    // As a service has by default; in the tests' small cache so many sessions would evict one another.
-    config.proofs.cache_capacity = 100_000;
-    let mut policy = service::policy();
     // Impostors try twenty times and more here, and must be refused for their faces, not for their number.
-    policy["attempts"] = service::unlimited();
-    let service = Service::with_policy(config, policy).await;
+    let policy = with(service::policy(), "attempts", service::unlimited());
+    let service = Service::own(policy, |config| {
+        (config.proofs.session_life_s, config.proofs.queue) = (3000, 256);
+        // As a service has by default; in the tests' small cache so many sessions would evict one another.
+        config.proofs.cache_capacity = 100_000;
+    })
+    .await;
     let client = client(&service, service.public.bearer.as_deref().unwrap(), 16);
     let members = Members::new(&service, count, 2);
     // Every second session is proven under the second root, in parallel: a proof takes some 40 ms of a core.

@@ -69,10 +69,8 @@ fn store(data: &Path) -> Sqlite {
 /// a replacement makes the subject active again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_subject_is_refused_as_one_that_never_was_until_its_template_is_replaced() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let data = service.data();
     let members = members(&service, 2, 3, 71).await;
     let (ann, bea, stranger) = (handle(&members, 0), handle(&members, 1), handle(&members, 2));
     let mut before = open(&service, &members, 0).await;
@@ -213,15 +211,12 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
 /// Claim V76.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_forgets_a_revocation_gets_no_decision() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let data = service.data();
     let members = members(&service, 2, 2, 73).await;
     let (revoked, tenant) = (handle(&members, 0), service.tenant);
     revoke(&service, &revoked).await.is(200);
-    let service =
-        service.restart_after(config, async |_| forget_the_revocation(&data, tenant, revoked)).await;
+    let service = service.restart_after(async |_| forget_the_revocation(&data, tenant, revoked)).await;
     assert_eq!(shown(&service, &revoked).await["state"], "active");
     let mut wallet = open(&service, &members, 0).await;
     wallet.log_in(&service).await.problem(404, "subject-unknown");
@@ -232,14 +227,12 @@ async fn a_gateway_that_forgets_a_revocation_gets_no_decision() {
 /// Claim V76.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let data = service.data();
     let members = members(&service, 1, 1, 74).await;
     let (revoked, tenant) = (handle(&members, 0), service.tenant);
     let service = service
-        .restart_after(config, async |_| {
+        .restart_after(async |_| {
             assert_eq!(keys(&data, &revoked), [1]);
             assert!(store(&data).revoke_subject(&tenant, &revoked, 1).unwrap().is_some());
         })

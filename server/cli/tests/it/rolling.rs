@@ -269,14 +269,12 @@ impl Callers {
     /// Enrols somebody, asks again with the same key, and deletes them.
     async fn enrol(self: Arc<Self>) {
         let path = templates_path(&self.comes);
-        let body = json!({"embedding": Vector::new(self.comes.face), "consent_ref": "form 7"}).to_string();
         for number in 0.. {
             let key = format!("enrolment-{number}");
-            let (headers, kind) = ([("idempotency-key", key.as_str())], "enrolments");
+            let (handle, face, kind) = (self.comes.handle, (&self.comes.face, "form 7"), "enrolments");
             for _ in 0..2 {
-                let sent = async || {
-                    self.public.try_send(Method::POST, &path, &headers, body.clone()).await.map_err(broken)
-                };
+                let sent =
+                    async || self.public.try_template(Method::POST, handle, face, &key).await.map_err(broken);
                 self.send(kind, sent).await.is(201);
             }
             let mut times = 0;

@@ -234,6 +234,13 @@ impl Service {
         Service { folder: Some(folder), ..Service::with_policy(config, policy).await }
     }
 
+    /// A service whose tenant has this policy, and which goes by the machine's clock.
+    pub(crate) async fn timely(policy: Value) -> Service {
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(&folder.path().join("data"));
+        Service { folder: Some(folder), ..Service::at(config, policy, TestClock::of_machine()).await }
+    }
+
     pub(crate) async fn new(config: Config) -> Service {
         Service::with_policy(config, policy()).await
     }
@@ -271,21 +278,11 @@ impl Service {
 
     /// The same service started again.
     pub(crate) async fn restart(self) -> Service {
-        let config = self.config.clone();
-        self.restart_with(config).await
-    }
-
-    /// The same, with these settings from now on.
-    pub(crate) async fn restart_with(self, config: Config) -> Service {
-        self.restart_after(config, async |_| ()).await
+        self.restart_after(async |_| ()).await
     }
 
     /// The same, with `between` called while no service runs.
-    pub(crate) async fn restart_after(
-        self,
-        config: Config,
-        between: impl AsyncFnOnce(&Arc<TestClock>),
-    ) -> Service {
+    pub(crate) async fn restart_after(self, between: impl AsyncFnOnce(&Arc<TestClock>)) -> Service {
         let between = async |clock: &Arc<TestClock>| {
             between(clock).await;
             // Requests that the process before could have attested are refused, except by a fleet, which remembers them.
@@ -293,16 +290,12 @@ impl Service {
                 clock.advance(10);
             }
         };
-        self.restart_at_once(config, between).await
+        self.restart_at_once(between).await
     }
 
     /// The same without the seconds that pass in between.
-    pub(crate) async fn restart_at_once(
-        self,
-        config: Config,
-        between: impl AsyncFnOnce(&Arc<TestClock>),
-    ) -> Service {
-        let Service { server, trust_root, customer, folder, .. } = self;
+    pub(crate) async fn restart_at_once(self, between: impl AsyncFnOnce(&Arc<TestClock>)) -> Service {
+        let Service { server, trust_root, customer, config, folder } = self;
         assert!(server.shutdown().await);
         between(&customer.clock).await;
         Service { trust_root, folder, ..Service::resumed(config, customer).await }
@@ -392,11 +385,6 @@ impl Customer {
     pub(crate) async fn neighbour(&self, policy: Value) -> Customer {
         let (public, admin) = (self.public.clone(), self.admin.clone());
         Customer::new(public, admin, Arc::clone(&self.clock), policy).await
-    }
-
-    /// The same as another caller of its public listener.
-    pub(crate) async fn stranger(&self) -> Endpoint {
-        self.neighbour(policy()).await.public
     }
 
     /// People under the first root, enrolled and in session.

@@ -1,6 +1,6 @@
 //! The steps of an authentication, and each check that can refuse it.
 
-use crate::service::{endpoints, sign};
+use crate::service::sign;
 use crate::world::*;
 use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
 
@@ -150,19 +150,11 @@ async fn proofs_for_another_root_tenant_or_epoch_are_refused() {
 /// Claim V4: Sessions, templates and the chain of seals survive a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let mut service = Service::new(config.clone()).await;
+    let service = Service::start().await;
     let people = service.welcomed(1, 8).await;
     let before = service.request(&people[0], &people[0].face, 1);
     let first = answer(&service.authenticate(&before).await);
-    let key = service.public.bearer.clone().unwrap();
-    assert!(service.server.shutdown().await);
-
-    service.customer.clock.advance(10);
-    service.server = service::start(config, &service.customer.clock).await;
-    let (public, admin) = endpoints(&service.server);
-    (service.customer.public, service.admin) = (public.with_bearer(&key), admin);
+    let service = service.restart_at_once(async |clock| clock.advance(10)).await;
     // A fleet remembers it.
     let (status, code) = if store::is_fleet() { (409, "nonce-replayed") } else { (422, "request-not-fresh") };
     service.authenticate(&before).await.problem(status, code);
@@ -181,9 +173,7 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
 /// second nor if it was dated as far ahead as is accepted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_is_not_replayed_across_a_restart() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let mut service = Service::new(config.clone()).await;
+    let mut service = Service::start().await;
     let people = service.welcomed(1, 9).await;
     let person = &people[0];
     let start = service.clock.unix_s();
@@ -200,15 +190,10 @@ async fn a_login_is_not_replayed_across_a_restart() {
     for request in &sent {
         service.authenticate(request).await.matches();
     }
-    let key = service.public.bearer.clone().unwrap();
     let sealed = service.public.get("/v1/log/head").await.headers["content-location"].clone();
     // In the same second, then as long as any of them could date from before the restart.
     for pause in [0, 1, 4] {
-        assert!(service.server.shutdown().await);
-        service.customer.clock.advance(pause);
-        service.server = service::start(config.clone(), &service.customer.clock).await;
-        let (public, admin) = endpoints(&service.server);
-        (service.customer.public, service.admin) = (public.with_bearer(&key), admin);
+        service = service.restart_at_once(async |clock| clock.advance(pause)).await;
         for request in &sent {
             let refused = service.authenticate(request).await;
             let code = refused.json()["code"].as_str().unwrap_or("none: it was answered").to_owned();
@@ -222,10 +207,8 @@ async fn a_login_is_not_replayed_across_a_restart() {
     let early = service.request(person, &person.face, 50);
     if !store::is_fleet() {
         let refused = service.authenticate(&early).await.problem(503, "before-restart");
-        assert!(
-            refused["detail"].as_str().unwrap().contains("sign it again with a later issued_at in 1 s"),
-            "{refused}"
-        );
+        let detail = refused["detail"].as_str().unwrap();
+        assert!(detail.contains("sign it again with a later issued_at in 1 s"), "{refused}");
     }
     service.clock.advance(1);
     service.login(person, &person.face, 50).await.matches();

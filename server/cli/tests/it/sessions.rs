@@ -54,12 +54,8 @@ async fn operators_see_how_many_sessions_are_open() {
     let people = service.welcomed(3, 44).await;
     let ended = format!("/v1/proof-sessions/{}", hex::encode(people[0].session_id));
     service.public.delete(&ended).await.is(200);
-    let mut tries = 0..600;
-    while service.metric("trefoil_open_sessions").await != 2 {
-        // They are counted every ten seconds.
-        assert!(tries.next().is_some(), "{}", service.metric("trefoil_open_sessions").await);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    // They are counted every ten seconds.
+    until(async || service.metric("trefoil_open_sessions").await == 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -155,10 +151,10 @@ async fn a_restart_ends_no_session_and_verifies_no_proof() {
     }
 
     // The files as a crash leaves them, while the place in the chain is in memory: no value may be accepted twice.
-    let (crashed, mut config) = (service.file("crashed"), service.config.clone());
+    let crashed = service.file("crashed");
     copied(&service.data(), &crashed);
-    config.server.data_dir = crashed;
-    service = service.restart_with(config).await;
+    service.config.server.data_dir = crashed;
+    service = service.restart().await;
     plain.log_in(&service).await.matches();
     chained.log_in(&service).await.problem(410, "session-expired");
 }
@@ -361,11 +357,11 @@ async fn a_client_accepts_no_login_but_under_the_trust_root_that_it_pinned() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_configuration_says_how_long_sessions_live() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    assert_eq!(config.proofs.session_life_s, LIFE_S);
-    config.proofs.session_life_s = 1800;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        assert_eq!(config.proofs.session_life_s, LIFE_S);
+        config.proofs.session_life_s = 1800;
+    })
+    .await;
     let configuration = service.public.get("/.well-known/trefoil-configuration").await.json();
     let number = |name: &str| configuration[name].as_u64();
     assert_eq!((number("session_life_s"), number("epoch_s")), (Some(1800), Some(3600)));
@@ -514,8 +510,7 @@ async fn a_standing_session_makes_its_request_again_after_a_restart() {
     };
     let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
     standing(&service).authenticate(&face, &nonce(1), AttestationForm::Full).await.unwrap();
-    let config = service.config.clone();
-    let service = service.restart_at_once(config, async |_| ()).await;
+    let service = service.restart_at_once(async |_| ()).await;
     // The clock advances only after the service has refused the request, however long that takes.
     let (standing, before) = (standing(&service), nonce(2));
     let login = standing.authenticate(&face, &before, AttestationForm::Full);

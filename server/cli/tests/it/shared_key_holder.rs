@@ -37,7 +37,7 @@ async fn a_gateway_is_told_of_its_own_tenants_only() {
     until_ready(&one.admin, |_, text| text.contains(counted)).await;
 
     // Its own enrolment is the first thing that the other one is told of.
-    let people = other.welcomed(1, 22).await;
+    other.welcomed(1, 22).await;
     until_ready(&other.admin, |_, text| {
         let counts = text.lines().find(|line| line.starts_with("key-holder: "));
         let Some(counts) = counts.filter(|counts| !counts.contains(" 0 enrolments")) else { return false };

@@ -8,12 +8,9 @@ use trefoil_storage::store::{Log as _, Sqlite};
 /// Claim V24: A shutdown answers every accepted request.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let mut config = service::config(&data);
     // The batch would wait half a second for its 32nd lane; the shutdown comes first.
-    config.pipeline.batch_delay_us = 500_000;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| config.pipeline.batch_delay_us = 500_000).await;
+    let data = service.data();
     let people = service.welcomed(2, 10).await;
     let public = service.public.clone();
     let requests: Vec<_> = (0..20_u64)
@@ -116,11 +113,10 @@ async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
     const SHARE: usize = 64;
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.body_timeout_s = 120;
-    config.limits.answer_timeout_s = 120;
-    let service = Arc::new(Service::new(config).await.at_one_node());
+    let limits = |config: &mut Config| {
+        (config.limits.body_timeout_s, config.limits.answer_timeout_s) = (120, 120);
+    };
+    let service = Arc::new(Service::configured(limits).await.at_one_node());
     let other = service.neighbour(service::policy()).await;
     let (own, others) = (service.people(1, 1, 12).await, other.people(1, 1, 13).await);
     service.welcome(&own[0]).await;

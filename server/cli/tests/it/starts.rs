@@ -173,11 +173,8 @@ fn a_new_installation_is_said_and_where_a_file_or_a_unit_names_the_directory_it_
             }
             Some(name) => {
                 assert!(ended.is_none(), "{arguments:?}: {log}");
-                assert_eq!(
-                    said.is_some_and(|said| said.ends_with(name)),
-                    !name.is_empty(),
-                    "{arguments:?}: {log}"
-                );
+                let is_said = said.is_some_and(|said| said.ends_with(name));
+                assert_eq!(is_said, !name.is_empty(), "{arguments:?}: {log}");
                 signal(&child, "-TERM");
                 assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}: {log}");
             }
@@ -203,13 +200,9 @@ async fn a_lock_of_another_program_is_named_with_its_holder() {
     assert!(said.contains("store.sqlite") && !said.contains("disk"), "{said}");
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
-    let refused = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
-        .arg(&data)
-        .output()
-        .unwrap();
-    let told = refused.err();
-    assert!(told.contains(&format!("another trefoil process, number {}", program.id())), "{told}");
+    let serve = "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir";
+    let refused = trefoil(&[&words(serve)[..], &[data.to_str().unwrap()]].concat());
+    refused.ends(1, &format!("another trefoil process, number {}", program.id()));
     program.serves(1).await;
     assert_eq!(program.terminate().code(), Some(0));
 }

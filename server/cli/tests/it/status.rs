@@ -64,8 +64,7 @@ async fn the_status_has_the_counts_of_the_metrics() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_wants_attention_comes_with_the_words_of_doctor() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     assert_eq!(status(&service).await["attention"], serde_json::json!([]));
     // The keys run out 397 days after they were made.
     service.clock.advance(380 * 86_400);
@@ -75,10 +74,8 @@ async fn what_wants_attention_comes_with_the_words_of_doctor() {
     assert!(keys["remedy"].as_str().unwrap().starts_with("`trefoil keys rotate`"), "{keys}");
     service.clock.advance(20 * 86_400);
     assert_eq!(row(&status(&service).await["attention"], "code", "keys-expired")["level"], "broken");
-    assert!(service.server.shutdown().await);
 
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
+    let mut config = service::config(&service.file("full"));
     config.disk.low_water_mib = 1 << 32;
     let server = service::start(config, &std::sync::Arc::default()).await;
     let certificate = std::fs::read(server.certificate_path()).unwrap();

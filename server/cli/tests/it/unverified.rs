@@ -18,19 +18,15 @@ struct House {
     public: Relay,
     admin: Relay,
     foreign: TrustRoot,
-    _folder: tempfile::TempDir,
 }
 
 impl House {
     async fn new() -> House {
-        let folder = tempfile::tempdir().unwrap();
-        let other = Service::new(service::config(&folder.path().join("other"))).await;
-        let foreign = other.trust_root.clone();
-        assert!(other.server.shutdown().await);
+        let foreign = Service::start().await.trust_root.clone();
         let policy = service::with(service::policy(), "attempts", service::unlimited());
-        let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
+        let service = Service::own(policy, |_| ()).await;
         let (public, admin) = (Relay::to(&service.public).await, Relay::to(&service.admin).await);
-        House { service, public, admin, foreign, _folder: folder }
+        House { service, public, admin, foreign }
     }
 
     fn client(&self) -> Client {
@@ -103,10 +99,6 @@ impl House {
         }
         self.verified(honest, root, None).await.unwrap()
     }
-
-    async fn stop(self) {
-        assert!(self.service.server.shutdown().await);
-    }
 }
 
 /// Another value of the same kind.
@@ -175,7 +167,6 @@ async fn the_receipt_of_every_change_of_a_tenant_verifies_and_none_of_another() 
     let refused = client.enrol(bob.handle(), &elsewhere, "anew").await.unwrap();
     let refused = house.verified(refused, &service.trust_root, None).await;
     assert!(matches!(refused, Err(ReceiptError::Differs)), "{refused:?}");
-    house.stop().await;
 }
 
 /// Claim V59.
@@ -236,7 +227,6 @@ async fn the_receipt_of_every_change_by_an_operator_verifies_and_none_of_another
     assert!(matches!(missing, Err(ReceiptError::Missing)), "it was disabled already");
     let delete = async || admin.delete_tenant(tenant).await;
     house.check(&house.admin, &["tenant_id", "templates"], delete).await;
-    house.stop().await;
 }
 
 async fn changes_at_the_key_holder(house: &House, admin: &Admin) {
@@ -336,7 +326,6 @@ async fn logins_of_every_form_verify_and_no_lie_about_them_does() {
         let refused = answer.unwrap().verified(session, request, root, now);
         assert!(matches!(refused, Err(LoginError::Attestation(VerifyError::Nonce))), "{refused:?}");
     }
-    house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -386,5 +375,4 @@ async fn logins_without_a_proof_verify_for_their_tenant_and_no_lie_about_them_do
     for (answer, request) in answers.into_iter().zip(&requests) {
         answer.unwrap().verified_unproven(tenant, request, root, now).unwrap();
     }
-    house.stop().await;
 }

@@ -74,10 +74,8 @@ async fn refusal(config: &Config, clock: &Arc<TestClock>) -> String {
 /// every later seal shows.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_auditor_sees_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, older) = (folder.path().join("data"), folder.path().join("older"));
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let (data, older, config) = (service.data(), service.file("older"), service.config.clone());
     let people = service.people(2, 1, 61).await;
     service.welcome(&people[0]).await;
     let (right, wrong) = (&people[0].face, &people[1].face);
@@ -85,10 +83,10 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
     assert_eq!((first.decision, first.alone().restored), (Decision::Match, 0));
     assert!(first.alone().generation > 0, "a tenant and a subject were written");
     let root = service.server.trust_root_path();
-    let service = service.restart_after(config.clone(), async |_| copy(&data, &older)).await;
+    let service = service.restart_after(async |_| copy(&data, &older)).await;
     assert_eq!(login(&service, &people[0], wrong, 1).await.decision, Decision::NoMatch);
     // The vault's count is read at every start, so the next seal includes the row that the failure wrote.
-    let service = service.restart().await;
+    let mut service = service.restart().await;
     let last = login(&service, &people[0], right, 2).await;
     let (newest, number) = (last.alone(), last.number);
     assert!(newest.generation > first.alone().generation && newest.restored == 0, "{first:?} {newest:?}");
@@ -106,7 +104,8 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
             assert!(why.contains("from the newest backup") && why.contains("--accept-older-vault"), "{why}");
         }
     };
-    let service = service.restart_after(accepting.clone(), between).await;
+    service.config = accepting.clone();
+    let service = service.restart_after(between).await;
     let taken = login(&service, &people[0], right, 3).await.alone();
     assert_eq!(taken.restored, 1);
     assert!(taken.generation > newest.generation, "it is never again what it was");
@@ -122,7 +121,7 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
 
     // A missing vault is not an older copy, and no new one is made.
     assert!(service.server.shutdown().await);
-    put_vault(folder.path(), &data);
+    put_vault(data.parent().unwrap(), &data);
     let why = refusal(&config, &service.customer.clock).await;
     assert!(why.contains("vault.sqlite is missing") && why.contains("from one backup"), "{why}");
 }
@@ -152,7 +151,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     key_holder.kill();
     copy(&older, &keys);
     key_holder.again();
-    let service = service.restart().await;
+    let mut service = service.restart().await;
     let why = wait_for(&service, 503).await;
     assert!(why.contains("the vault of key-holder 1 is older"), "{why}");
     assert!(why.contains(&format!("{} and 0 were seen", newest.generation)), "{why}");
@@ -185,9 +184,8 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
 
     // One that has not shown its vault since the start may be an older copy.
     key_holder.kill();
-    let mut brief = config.clone();
-    brief.key_holder.timeout_ms = 500;
-    let service = service.restart_with(brief).await;
+    service.config.key_holder.timeout_ms = 500;
+    let service = service.restart().await;
     service.login(&people[0], right, 5).await.problem(503, "key-holder-unavailable");
     key_holder.again();
     wait_for(&service, 200).await;
