@@ -1,6 +1,5 @@
 //! A client of a few lines: one connection per request, so that tests share nothing.
 
-use crate::service::answer;
 use crate::{description, siblings, store};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
@@ -258,4 +257,9 @@ impl Reply {
         );
         problem
     }
+}
+
+pub(crate) fn answer(reply: &Reply) -> Authenticated {
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    serde_json::from_slice(&reply.body).unwrap()
 }

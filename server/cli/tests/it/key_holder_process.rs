@@ -1,6 +1,6 @@
 //! The program `trefoil key-holder` as a process of its own.
 
-use crate::cli::Ran as _;
+use crate::command::Ran as _;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

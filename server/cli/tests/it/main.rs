@@ -18,6 +18,7 @@ mod cli;
 mod client;
 mod client_certificates;
 mod clock;
+mod command;
 mod conditional;
 mod connections;
 mod crash;

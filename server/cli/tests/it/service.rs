@@ -1,5 +1,6 @@
 //! A service in this process, one tenant, and people with credentials, faces and sessions.
 
+pub(crate) use crate::http::answer;
 use crate::http::{Endpoint, Reply, tls};
 use crate::members::Members;
 use crate::nodes::Nodes;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Base64, Hex, Nonce, Vector};
+use trefoil_api::{AttestationForm, Authentication, Base64, Hex, Nonce, Vector};
 use trefoil_attest::{Attestation, Evidence, Seal, TrustRoot, What, verify_change};
 use trefoil_issuer::{public_key, sign as sign_root};
 use trefoil_pipeline::Clock;
@@ -560,9 +561,4 @@ pub(crate) fn templates_path(person: &Person) -> String {
 pub(crate) fn sign(request: &mut Authentication, key: &SessionKey) {
     let digest = request.probe_digest();
     request.mac = Hex(request_mac(key, &request.header(&digest)));
-}
-
-pub(crate) fn answer(reply: &Reply) -> Authenticated {
-    assert_eq!(reply.status, 200, "{}", reply.text());
-    serde_json::from_slice(&reply.body).unwrap()
 }

@@ -96,9 +96,16 @@ fn a_key_that_tls_does_not_take_is_named_with_its_kind_and_the_cure() {
     let serve = ["serve", "--data-dir", "new", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
     let doctor = ["doctor", "--data-dir", "data"];
     assert!(
-        crate::cli::trefoil(&["keys", "init", "--issuer", "a", "--data-dir", path("data").to_str().unwrap()])
-            .status
-            .success()
+        crate::command::trefoil(&[
+            "keys",
+            "init",
+            "--issuer",
+            "a",
+            "--data-dir",
+            path("data").to_str().unwrap()
+        ])
+        .status
+        .success()
     );
     for (name, kind, cure) in [
         ("koblitz.pem", "of the kind secp256k1", "openssl genpkey"),

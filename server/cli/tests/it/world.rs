@@ -1,6 +1,6 @@
 //! What most tests use, for `use crate::world::*`.
 
-pub(crate) use crate::cli::{Ran as _, code, trefoil, words};
+pub(crate) use crate::command::{Ran as _, code, trefoil, words};
 pub(crate) use crate::enrolment::{join_all, until};
 pub(crate) use crate::http::{Endpoint, Reply};
 pub(crate) use crate::key_holder_process::{KeyHolder, listen};
