@@ -42,8 +42,7 @@ async fn a_renewed_certificate_is_taken_over_and_one_that_is_broken_is_not_and_i
         std::fs::write(file(&format!("{number}.pem")), certificate).unwrap();
         std::fs::write(file(&format!("{number}.key")), key).unwrap();
     }
-    let [first, second, served, key, log] =
-        ["1.pem", "2.pem", "served.pem", "served.key", "log"].map(|name| file(name));
+    let [first, second, served, key, log] = ["1.pem", "2.pem", "served.pem", "served.key", "log"].map(&file);
     std::fs::copy(&first, &served).unwrap();
     std::fs::copy(file("1.key"), &key).unwrap();
     let (named, named_key) = (served.to_str().unwrap(), key.to_str().unwrap());
