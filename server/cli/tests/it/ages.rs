@@ -1,13 +1,9 @@
 //! Files of different ages or installations in one data directory: nothing starts from them, and `doctor` says so too.
 
-use crate::service::{self, Person, Service, TestClock, answer};
+use crate::world::*;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use trefoil_api::Decision;
 use trefoil_pipeline::Clock;
-use trefoil_server::config::{Config, DatabaseUrl};
+use trefoil_server::config::DatabaseUrl;
 use trefoil_server::server::Server;
 use trefoil_testing::copy;
 
@@ -19,7 +15,7 @@ fn config(data: &Path) -> Config {
 }
 
 async fn login(service: &Service, person: &Person, face: &[f32; 128], nonce: u64) -> Decision {
-    answer(&service.authenticate(&service.request(person, face, nonce)).await).decision
+    answer(&service.login(person, face, nonce).await).decision
 }
 
 /// Removes what SQLite has beside a database too.
@@ -36,7 +32,7 @@ fn doctor(data: &Path) -> (Option<i32>, String) {
         .arg(data)
         .output()
         .unwrap();
-    (doctor.status.code(), String::from_utf8(doctor.stdout).unwrap())
+    (doctor.status.code(), doctor.out())
 }
 
 /// Why nothing starts, and what `doctor` prints, which must end with 2.
@@ -84,9 +80,9 @@ async fn files_of_different_ages_or_installations_do_not_start_and_doctor_exits_
     let people = service.people(2, 1, 71).await;
     service.welcome(&people[0]).await;
     assert_eq!(login(&service, &people[0], &people[0].face, 1).await, Decision::Match);
-    let service = service.restart_after(config(&data), async |_| copy(&data, &place("older"))).await;
+    let service = service.restart_after(async |_| copy(&data, &place("older"))).await;
     assert_eq!(login(&service, &people[0], &people[1].face, 2).await, Decision::NoMatch);
-    let service = service.restart(config(&data)).await;
+    let service = service.restart().await;
     assert_eq!(login(&service, &people[0], &people[0].face, 3).await, Decision::Match);
     let clock = Arc::clone(&service.customer.clock);
     clock.advance(10);
@@ -137,8 +133,7 @@ async fn doctor_refuses_the_stored_data_that_a_start_refuses() {
     let folder = tempfile::tempdir().unwrap();
     let (data, killed) = (folder.path().join("data"), folder.path().join("killed"));
     let service = Service::new(config(&data)).await;
-    let people = service.people(1, 1, 72).await;
-    service.welcome(&people[0]).await;
+    service.welcomed(1, 72).await;
     // As a kill of the process leaves it.
     copy(&data, &killed);
     let clock = Arc::clone(&service.customer.clock);

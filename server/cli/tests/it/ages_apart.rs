@@ -1,16 +1,11 @@
 //! A store and a vault of different ages that are not two files of one directory: the key-holder is another process, or the store is in PostgreSQL.
 
-use crate::key_holder_process::{KeyHolder, listen};
 use crate::quorum;
-use crate::service::{self, Service, TestClock};
-use serde_json::json;
+use crate::world::*;
 use std::fs;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 use trefoil_host::backup::Passphrase;
 use trefoil_pipeline::Clock;
-use trefoil_server::config::{Config, DatabaseUrl};
+use trefoil_server::config::DatabaseUrl;
 use trefoil_server::server::Server;
 use trefoil_service::backup;
 use trefoil_testing::copy;
@@ -81,16 +76,14 @@ fn caught_up(clock: &TestClock) {
 
 /// A service that changes its store once more after it was copied as `old`, and ends. Returns its clock.
 pub(crate) async fn grown(place: &Place<'_>) -> Arc<TestClock> {
-    let tenant = |name: &str| json!({"name": name, "policy": service::policy()});
-    let service = Service::at(place.config.clone(), tenant("shop"), TestClock::of_machine()).await;
+    let service = Service::at(place.config.clone(), service::policy(), TestClock::of_machine()).await;
     let between = async |clock: &Arc<TestClock>| {
         place.copy("", "old");
         caught_up(clock);
         clock.step(-10);
     };
-    let service = service.restart_after(place.config.clone(), between).await;
-    let made = service.admin.post("/v1/tenants", &tenant("other")).await;
-    assert_eq!(made.status, 201, "{}", made.text());
+    let service = service.restart_after(between).await;
+    service.admin.tenant(&service::policy()).await;
     let clock = Arc::clone(&service.customer.clock);
     assert!(service.server.shutdown().await);
     place.copy("", "new");
@@ -175,10 +168,9 @@ async fn an_older_store_is_found_when_the_key_holder_comes_back_and_the_process_
     let Some(postgres) = Postgres::shared() else { return };
     for store in [Store::File, Store::Fleet] {
         let folder = tempfile::tempdir().unwrap();
-        let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
+        let (keys, data) = (folder.path().join("keys"), folder.path().join("data"));
         let mut place = Place::new(&data, store, postgres);
-        KeyHolder::init(&keys, &data, &listen);
-        let mut holder = KeyHolder::start(&keys, &listen);
+        let mut holder = KeyHolder::beside(&keys, &data);
         holder.url().clone_into(&mut place.config.key_holder.url);
         place.config.key_holder.timeout_ms = 60_000;
         let clock = grown(&place).await;
@@ -187,7 +179,7 @@ async fn an_older_store_is_found_when_the_key_holder_comes_back_and_the_process_
         place.config.key_holder.timeout_ms = 500;
         caught_up(&clock);
         let server = Server::start(place.config.clone(), Arc::clone(&clock) as Arc<dyn Clock>).await.unwrap();
-        let _back = KeyHolder::start(&keys, &listen);
+        holder.again();
         let death = tokio::time::timeout(PATIENCE, server.death()).await.expect("it ends");
         assert!(death.is_damage && death.why.contains("the store is older than the vault"), "{death:?}");
         server.shutdown().await;

@@ -1,20 +1,12 @@
 //! Backups of a running service, and what a restored one shows to relying parties and auditors that saw later seals.
 
 use crate::key_holder::wait_for;
-use crate::key_holder_process::{self, KeyHolder};
-use crate::service::{self, Person, Service};
+use crate::world::*;
 use rand::RngExt as _;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
-use trefoil_api::Decision;
-use trefoil_attest::{Attestation, Evidence, LogError, Restoration, SealHeader, verify_same_log};
+use trefoil_attest::{LogError, Restoration, SealHeader, verify_same_log};
 use trefoil_host::backup::{BackupError, MANIFEST_FILE, Manifest, Passphrase, check};
-use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
-use trefoil_testing::volume;
-use trefoil_types::Handle;
 use zeroize::Zeroizing;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
@@ -42,19 +34,15 @@ fn restore(from: &Path, into: &Path, now: u64) -> Result<Restoration, BackupErro
 /// Logs in and gives the header of the seal.
 async fn login(service: &Service, person: &Person, nonce: &mut u64) -> SealHeader {
     *nonce += 1;
-    let reply = service.authenticate(&service.request(person, &person.face, *nonce)).await;
+    let reply = service.login(person, &person.face, *nonce).await;
     let answer = service::answer(&reply);
     assert_eq!(answer.decision, Decision::Match);
-    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap().evidence
-    else {
-        panic!("asked for a full one")
-    };
+    let seal = crate::service::seal(&answer.attestation.as_ref().unwrap().0);
     seal.header
 }
 
 async fn open_session(service: &Service, person: &Person) {
-    let opened = service.prove(person).await;
-    assert_eq!(opened.status, 201, "{}", opened.text());
+    service.prove(person).await.is(201);
 }
 
 /// Enrols a new face; the handle.
@@ -70,34 +58,29 @@ struct Auditor {
 }
 
 impl Auditor {
-    fn new(folder: &Path, name: &str, service: &Service) -> Auditor {
-        let trust_root = folder.join("auditors-trust-root.json");
+    fn new(name: &str, service: &Service) -> Auditor {
+        let trust_root = service.file("auditors-trust-root.json");
         std::fs::write(&trust_root, service.trust_root.to_json()).unwrap();
-        Auditor { head: folder.join(name), trust_root }
+        Auditor { head: service.file(name), trust_root }
     }
 
     fn audit(&self, data: &Path, more: &[&str]) -> Output {
         let paths = [("--data-dir", data), ("--trust-root", &self.trust_root), ("--head", &self.head)];
-        let mut audit = Command::new(PROGRAM);
-        audit.args(["log", "audit"]).args(more);
+        let mut audit = program(&["log", "audit"], &[]);
         for (flag, path) in paths {
             audit.arg(flag).arg(path);
         }
-        audit.output().unwrap()
+        audit.args(more).output().unwrap()
     }
 
     #[track_caller]
     fn passes(&self, data: &Path) -> String {
-        let output = self.audit(data, &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        self.audit(data, &[]).done()
     }
 
     #[track_caller]
     fn fails(&self, data: &Path, more: &[&str]) -> String {
-        let output = self.audit(data, more);
-        assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
-        String::from_utf8(output.stderr).unwrap()
+        self.audit(data, more).ends(1, "")
     }
 }
 
@@ -117,15 +100,10 @@ fn is_a_pair(data: &Path) -> usize {
 /// began. An auditor that kept a head sees a restoration and no fork.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restoration_and_no_fork() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    let config = service::config(&data);
-    let mut policy = service::policy();
-    policy["attempts"] = service::unlimited();
-    let mut service = Service::with_policy(config.clone(), policy).await;
-    let person = service.people(1, 1, 71).await.remove(0);
-    service.welcome(&person).await;
-    let auditors = ["after", "before"].map(|name| Auditor::new(folder.path(), name, &service));
+    let mut service = Service::own(service::lenient(), |_| ()).await;
+    let (data, folder) = (service.data(), service.file(""));
+    let person = service.welcomed(1, 71).await.remove(0);
+    let auditors = ["after", "before"].map(|name| Auditor::new(name, &service));
     let [after, before] = &auditors;
     let mut nonce = 0;
     for round in 0..volume(ROUNDS, 2) {
@@ -135,7 +113,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         }
         login(&service, &person, &mut nonce).await;
         before.passes(&data);
-        let to = folder.path().join(format!("backup-{round}"));
+        let to = folder.join(format!("backup-{round}"));
         let now = service.clock.unix_s();
         let (from, into) = (data.clone(), to.clone());
         let backup = tokio::task::spawn_blocking(move || make(&from, &into, now).unwrap());
@@ -151,8 +129,8 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         after.passes(&data);
         let (mut restored, mut pairs) = (None, 0);
         service = service
-            .restart_after(config.clone(), async |clock| {
-                std::fs::rename(&data, folder.path().join(format!("lost-{round}"))).unwrap();
+            .restart_after(async |clock| {
+                std::fs::rename(&data, folder.join(format!("lost-{round}"))).unwrap();
                 clock.advance(20);
                 let restoration = restore(&to, &data, clock.unix_s()).unwrap();
                 assert_eq!(restoration.first, manifest.log.as_ref().unwrap().seal + 1);
@@ -166,7 +144,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
             let again = enrol(&service, &person, Handle::new(*handle)).await;
             assert!(again == 409 || (again == 201 && during.contains(handle)), "{again}");
         }
-        let refused = service.authenticate(&service.request(&person, &person.face, nonce)).await;
+        let refused = service.login(&person, &person.face, nonce).await;
         assert_eq!(refused.status, 404, "sessions have ended: {}", refused.text());
         open_session(&service, &person).await;
         let first = login(&service, &person, &mut nonce).await;
@@ -189,11 +167,10 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         for told in [&told, &told_before] {
             assert_eq!(told.matches("restored: the log was restored").count(), round + 1, "{told}");
         }
-        let strict = Auditor { head: folder.path().join("none"), trust_root: after.trust_root.clone() };
+        let strict = Auditor { head: folder.join("none"), trust_root: after.trust_root.clone() };
         assert!(strict.fails(&data, &["--no-restores"]).contains("--no-restores refuses"));
         assert!(after.audit(&data, &["--no-restores"]).status.success(), "it was told before");
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V33.
@@ -201,28 +178,23 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
 /// A plain copy that is put back, and a service that runs from both directories.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, copy, twin) =
-        (folder.path().join("data"), folder.path().join("copy"), folder.path().join("twin"));
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
-    let person = service.people(1, 1, 72).await.remove(0);
-    service.welcome(&person).await;
+    let service = Service::start().await;
+    let [data, copy, twin, to] = ["data", "copy", "twin", "backup"].map(|name| service.file(name));
+    let person = service.welcomed(1, 72).await.remove(0);
     let mut nonce = 0;
     login(&service, &person, &mut nonce).await;
-    let auditor = Auditor::new(folder.path(), "head", &service);
-    let to = folder.path().join("backup");
+    let auditor = Auditor::new("head", &service);
     make(&data, &to, service.clock.unix_s()).unwrap();
     let put = |from: &Path, to: &Path| {
         let _ = std::fs::remove_dir_all(to);
         assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
     };
-    let service = service.restart_after(config.clone(), async |_| put(&data, &copy)).await;
+    let service = service.restart_after(async |_| put(&data, &copy)).await;
     let seen = login(&service, &person, &mut nonce).await;
     auditor.passes(&data);
     // The copy in place of the directory: nothing records a restoration.
     let service = service
-        .restart_after(config.clone(), async |_| {
+        .restart_after(async |_| {
             std::fs::rename(&data, &twin).unwrap();
             put(&copy, &data);
         })
@@ -233,7 +205,7 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
     // A restored service, while the old directory is used too: the old one's seals after the restoration show a fork.
     let mut restored = None;
     let mut service = service
-        .restart_after(config.clone(), async |clock| {
+        .restart_after(async |clock| {
             std::fs::remove_dir_all(&data).unwrap();
             clock.advance(20);
             restored = Some(restore(&to, &data, clock.unix_s()).unwrap());
@@ -243,18 +215,16 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
     let kept = login(&service, &person, &mut nonce).await;
     assert_eq!(verify_same_log(&seen, &kept, &[], &[]), Err(LogError::Restored(restored.unwrap())));
     assert!(auditor.passes(&data).contains("are lost"));
-    let mut old = config.clone();
-    old.server.data_dir.clone_from(&twin);
-    service = service.restart(old).await;
+    service.config.server.data_dir.clone_from(&twin);
+    service = service.restart().await;
     let alive = login(&service, &person, &mut nonce).await;
-    let late = Auditor { head: folder.path().join("late"), trust_root: auditor.trust_root.clone() };
+    let late = Auditor::new("late", &service);
     late.passes(&twin);
     assert!(late.fails(&data, &[]).contains("cut") || late.fails(&data, &[]).contains("forked"));
     assert!(
         verify_same_log(&alive, &kept, &[], &[])
             .is_err_and(|cause| cause != LogError::Restored(restored.unwrap()))
     );
-    assert!(service.server.shutdown().await);
 }
 
 fn files_of(directory: &Path) -> Vec<PathBuf> {
@@ -268,10 +238,8 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
 /// secret without its passphrase.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, to, into) =
-        (folder.path().join("data"), folder.path().join("backup"), folder.path().join("into"));
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
+    let [data, to, into, elsewhere] = ["data", "backup", "into", "elsewhere"].map(|name| service.file(name));
     let now = service.clock.unix_s();
     make(&data, &to, now).unwrap();
     let names: Vec<String> =
@@ -341,44 +309,32 @@ async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_
     assert!(matches!(over, BackupError::Over(_)), "{over}");
     assert!(matches!(make(&data, &to, now), Err(BackupError::NotEmpty(_))));
     assert!(matches!(make(&data, &data.join("backup"), now), Err(BackupError::Inside(_))));
-    assert!(matches!(make(&folder.path().join("elsewhere"), &into, now), Err(BackupError::NoData(_))));
-    assert!(!folder.path().join("elsewhere").exists());
+    assert!(matches!(make(&elsewhere, &into, now), Err(BackupError::NoData(_))));
+    assert!(!elsewhere.exists());
     let _ = std::fs::remove_dir(&into);
     restore(&to, &into, now + 9).unwrap();
     assert!(matches!(restore(&to, &into, now + 9), Err(BackupError::Over(_))));
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, to) = (folder.path().join("data"), folder.path().join("backup"));
-    let service = Service::new(service::config(&data)).await;
-    let person = service.people(1, 1, 74).await.remove(0);
-    service.welcome(&person).await;
+    let service = Service::start().await;
+    let [data, to, late] = ["data", "backup", "behind"].map(|name| service.file(name));
+    let person = service.welcomed(1, 74).await.remove(0);
     login(&service, &person, &mut 0).await;
     let now = service.clock.unix_s();
     make(&data, &to, now).unwrap();
-    let behind = restore(&to, &folder.path().join("behind"), now).unwrap_err().to_string();
+    let behind = restore(&to, &late, now).unwrap_err().to_string();
     assert!(behind.contains("clock"), "{behind}");
-    let started = Command::new(PROGRAM)
-        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
-        .arg(folder.path().join("behind"))
-        .output()
-        .unwrap();
-    let why = String::from_utf8_lossy(&started.stderr).into_owned();
-    assert!(!started.status.success() && why.contains("did not end"), "{why}");
+    let serve = words("serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir");
+    program(&serve, &[&late]).output().unwrap().ends(1, "did not end");
     let with = |root: &trefoil_attest::TrustRoot, into: &str| {
-        let into = folder.path().join(into);
+        let into = service.file(into);
         backup::restore(&to, &into, &passphrase(WORDS), Some(root), now + 9, &mut |_| ())
     };
     with(&service.trust_root, "same").unwrap();
-    let rotated = Command::new(PROGRAM)
-        .args(["keys", "rotate", "--issuer", "https://auth.example", "--data-dir"])
-        .arg(&data)
-        .output()
-        .unwrap();
-    assert!(rotated.status.success(), "{}", String::from_utf8_lossy(&rotated.stderr));
+    let rotate = words("keys rotate --issuer https://auth.example --data-dir");
+    program(&rotate, &[&data]).output().unwrap().done();
     let newest = std::fs::read_to_string(data.join("trust-root.json")).unwrap();
     let newest = trefoil_attest::TrustRoot::from_json(&newest).unwrap();
     let refused = with(&newest, "rotated").unwrap_err().to_string();
@@ -386,7 +342,6 @@ async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_
         refused.contains("rotated or revoked after the backup") && refused.contains("remove "),
         "{refused}"
     );
-    assert!(service.server.shutdown().await);
 }
 
 /// Kills the program at a random moment of the time that it takes, or in every other round as soon as there is something in
@@ -416,24 +371,21 @@ fn program(arguments: &[&str], paths: &[&Path]) -> Command {
 /// Claim V32: A killed backup or restore leaves nothing that passes as a whole one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_whole_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, good) = (folder.path().join("data"), folder.path().join("backup"));
-    let service = Service::new(service::config(&data)).await;
-    let person = service.people(1, 1, 75).await.remove(0);
-    service.welcome(&person).await;
+    let service = Service::start().await;
+    let [data, good, into] = ["data", "backup", "whole"].map(|name| service.file(name));
+    let person = service.welcomed(1, 75).await.remove(0);
     for _ in 0..20 {
         assert_eq!(enrol(&service, &person, Handle::new(rand::rng().random())).await, 201);
     }
-    let timed = std::time::Instant::now();
+    let timed = Instant::now();
     let made = program(&["backup", "--data-dir"], &[&data, &good]).output().unwrap();
     let a_backup = timed.elapsed();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let into = folder.path().join("whole");
-    let timed = std::time::Instant::now();
+    made.done();
+    let timed = Instant::now();
     let restored = program(&["restore"], &[&good]).arg("--into").arg(&into).output().unwrap();
     let a_restore = timed.elapsed();
-    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
-    let told = String::from_utf8([restored.stdout, restored.stderr].concat()).unwrap();
+    restored.done();
+    let told = restored.text();
     for lost in
         ["API keys", "operators", "tenants", "subjects", "credentials", "policies", "keys", "files", "others"]
     {
@@ -441,29 +393,26 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     }
     let (mut cut_backups, mut cut_restores) = (0, 0);
     for round in 0..volume(KILLS, 6) {
-        let to = folder.path().join(format!("backup-{round}"));
+        let to = service.file(&format!("backup-{round}"));
         let done = killed(program(&["backup", "--data-dir"], &[&data, &to]), a_backup, &to, round);
         let checked = program(&["backup", "--check"], &[&to]).output().unwrap();
         assert!(checked.status.success() || !done);
         if !checked.status.success() {
             cut_backups += 1;
-            let why = String::from_utf8(checked.stderr).unwrap();
-            assert!(why.contains("manifest.toml is missing"), "{why}");
-            let refused = program(&["restore"], &[&to]).arg("--into").arg(folder.path().join("no")).output();
-            assert!(!refused.unwrap().status.success() && !folder.path().join("no").exists());
+            checked.ends(1, "manifest.toml is missing");
+            let refused = program(&["restore"], &[&to]).arg("--into").arg(service.file("no")).output();
+            assert!(!refused.unwrap().status.success() && !service.file("no").exists());
         }
         let _ = std::fs::remove_dir_all(&to);
-        let into = folder.path().join(format!("into-{round}"));
+        let into = service.file(&format!("into-{round}"));
         let mut restore = program(&["restore"], &[&good]);
         restore.arg("--into").arg(&into);
         let done = killed(restore, a_restore, &into, round);
-        let empty = !into.exists() || trefoil_storage::data_dir::occupant(&into).unwrap().is_none();
-        if empty {
+        if !into.exists() || trefoil_storage::data_dir::occupant(&into).unwrap().is_none() {
             assert!(!done);
             continue;
         }
-        let started = trefoil_storage::data_dir::DataDir::open(&into);
-        match started {
+        match trefoil_storage::data_dir::DataDir::open(&into) {
             Err(refused) => {
                 assert!(!done && refused.to_string().contains("did not end"), "{refused}");
                 cut_restores += 1;
@@ -478,7 +427,6 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     }
     assert!(cut_backups > 0 && cut_restores > 0, "{cut_backups}, {cut_restores}");
     println!("{cut_backups} backups and {cut_restores} restores were cut short");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V34: If only a key-holder is restored, every later seal shows it.
@@ -489,19 +437,14 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, data, to) =
         (folder.path().join("keys"), folder.path().join("data"), folder.path().join("backup"));
-    let listen = key_holder_process::listen();
-    KeyHolder::init(&keys, &data, &listen);
-    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let mut key_holder = KeyHolder::beside(&keys, &data);
     let service = Service::new(key_holder.config(&data)).await;
-    let person = service.people(1, 1, 76).await.remove(0);
-    service.welcome(&person).await;
+    let person = service.welcomed(1, 76).await.remove(0);
     let mut nonce = 0;
-    let auditor = Auditor::new(folder.path(), "head", &service);
+    let auditor = Auditor::new("head", &service);
     assert_eq!(login(&service, &person, &mut nonce).await.vaults[0].unwrap().restored, 0);
     let backup = |more: &[&str], last: &Path| {
-        let done = program(&["key-holder"], &[]).args(more).arg(last).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8(done.stdout).unwrap()
+        program(&["key-holder"], &[]).args(more).arg(last).output().unwrap().done()
     };
     backup(&["backup", "--data-dir", keys.to_str().unwrap()], &to);
     let told = backup(&["backup", "--check"], &to);
@@ -519,7 +462,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     key_holder.kill();
     std::fs::remove_dir_all(&keys).unwrap();
     backup(&["restore", to.to_str().unwrap(), "--into"], &keys);
-    let _key_holder = KeyHolder::start(&keys, &listen);
+    key_holder.again();
     wait_for(&service, 200).await;
     let sealed = login_when_seen(&service, &person, &mut nonce).await;
     assert_eq!((sealed.vaults[0].unwrap().restored, sealed.restored), (1, None), "the log was not restored");
@@ -527,7 +470,6 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     assert!(told.contains("an older copy of the vault of key-holder 1 was taken, 1 times in all"), "{told}");
     assert!(!told.contains("restored: "), "{told}");
     trefoil_key_holder::job_log::check(&keys).unwrap();
-    assert!(service.server.shutdown().await);
 }
 
 /// The first seal that shows a restored vault: the gateway looks once a second.

@@ -1,17 +1,11 @@
 //! Several logins in one request: each is decided, charged and attested as a single login is.
 
-use crate::http::{Endpoint, Reply};
-use crate::service::{self, AUDIENCE, Person, Service, answer, policy, sign};
-use hyper::Method;
-use serde_json::{Value, json};
-use std::time::Duration;
+use crate::service::sign;
+use crate::world::*;
 use tokio::io::AsyncWriteExt as _;
-use trefoil_api::{
-    AttestationForm, Authenticated, AuthenticatedBatch, Authentication, Decision, Hex, Outcome, Vector,
-};
+use trefoil_api::{Authenticated, AuthenticatedBatch, Outcome};
 use trefoil_attest::{ExpectedNonce, Policy, Seal, verify, verify_with_seal};
 use trefoil_client::{Client, ClientError};
-use trefoil_pipeline::Clock as _;
 
 const BATCHES: &str = "/v1/authentications/batch";
 
@@ -21,8 +15,7 @@ async fn send(public: &Endpoint, entries: &[Value]) -> Reply {
 
 /// The results of an accepted batch.
 async fn results(service: &Service, entries: &[Value]) -> Vec<Value> {
-    let reply = send(&service.public, entries).await;
-    assert_eq!(reply.status, 200, "{}", reply.text());
+    let reply = send(&service.public, entries).await.is(200);
     let results = reply.json()["results"].as_array().unwrap().clone();
     assert_eq!(results.len(), entries.len());
     results
@@ -91,45 +84,30 @@ fn mixed(service: &Service, people: &[Person], count: usize, nonces: u64) -> Vec
 /// One snapshot of its tenant serves a request from its API key to its answer, however many logins it brings and wherever their sessions are.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_looks_its_tenant_up_once_alone_or_with_many_logins() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let mut policy = policy();
-    policy["attempts"] = service::unlimited();
-    let mut service = Service::with_policy(config.clone(), policy).await;
-    let people = service.people(2, 1, 2).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let mut service = Service::own(service::lenient(), |_| ()).await;
+    let people = service.welcomed(2, 2).await;
     for nonces in [0, 1_000] {
         let look_ups = async || service.metric("trefoil_tenant_lookups_total").await;
         let before = look_ups().await;
         let logins = mixed(&service, &people, 12, nonces);
         for (request, decision) in &logins[..5] {
-            assert_eq!(answer(&service.authenticate(request).await).decision, *decision);
+            assert_eq!(service.authenticate(request).await.decision(), *decision);
         }
         assert_eq!(look_ups().await - before, 5, "one for each login");
         let entries: Vec<Value> = logins[5..].iter().map(|(request, _)| entry(request)).collect();
         results(&service, &entries).await;
         assert_eq!(look_ups().await - before, 6, "and one for seven in a batch");
         // Now sessions are read from their rows, and templates from the store.
-        service = service.restart(config.clone()).await;
+        service = service.restart().await;
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V52: A batch of logins gives a caller nothing more than as many single calls: a nonce is accepted once, each attempt is charged,
 /// each refusal is that of a single call, and each attestation verifies.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_is_answered_in_its_order_and_each_attestation_verifies() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let mut policy = policy();
-    policy["attempts"] = service::unlimited();
-    let mut service = Service::with_policy(config.clone(), policy).await;
-    let people = service.people(4, 1, 4).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let mut service = Service::own(service::lenient(), |_| ()).await;
+    let people = service.welcomed(4, 4).await;
     // The second time each session is read from its row.
     for (round, count) in [32, 31].into_iter().enumerate() {
         let logins = mixed(&service, &people, count, 1_000 * round as u64);
@@ -144,16 +122,14 @@ async fn a_batch_is_answered_in_its_order_and_each_attestation_verifies() {
             matches,
             logins.iter().filter(|(_, decision)| *decision == Decision::Match).count() as u64
         );
-        service = service.restart(config.clone()).await;
+        service = service.restart().await;
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// A login without an attestation is sealed all the same: the seal that the answer names signs one more login.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 8).await;
     service.welcome(&people[0]).await;
     let unattested = |face, nonce| {
@@ -168,8 +144,7 @@ async fn a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch() {
         let seal = service.public.get(&format!("/v1/seals/{}", said["seal_number"])).await;
         assert_eq!(Seal::decode(&seal.body).unwrap().header.seal_number, said["seal_number"]);
     };
-    let alone = service.public.post("/v1/authentications", &unattested(&people[0].face, 1)).await;
-    assert_eq!(alone.status, 200, "{}", alone.text());
+    let alone = service.public.post("/v1/authentications", &unattested(&people[0].face, 1)).await.is(200);
     check(&alone.json(), "match").await;
     let entries = [unattested(&people[1].face, 2), entry(&service.request(&people[0], &people[0].face, 3))];
     let results = results(&service, &entries).await;
@@ -177,18 +152,16 @@ async fn a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch() {
     assert!(results[1]["attestation"].is_string(), "each entry for itself");
     let decided = service.metric("trefoil_authentications_total{decision=\"match\"}").await;
     assert_eq!(decided, 2);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V52.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single_call() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(3, 1, 5).await;
     service.welcome(&people[0]).await;
     // In session, and not enrolled.
-    assert_eq!(service.prove(&people[1]).await.status, 201);
+    service.prove(&people[1]).await.is(201);
     let ann = &people[0];
     let good = |nonce| entry(&service.request(ann, &ann.face, nonce));
     let mut elsewhere = service.request(ann, &ann.face, 90);
@@ -197,7 +170,7 @@ async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single
     let mut strange = service.request(ann, &ann.face, 91);
     strange.session_id = Hex(people[2].session_id.to_bytes());
     let used = good(92);
-    assert_eq!(service.public.post("/v1/authentications", &used).await.status, 200);
+    service.public.post("/v1/authentications", &used).await.is(200);
     let wrong = [
         (with(good(93), "mac", json!("00".repeat(32))), "request-mac-invalid"),
         (entry(&strange), "session-unknown"),
@@ -239,42 +212,13 @@ async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single
         let series = format!("trefoil_http_problems_total{{code=\"session-scope\",route=\"{route}\"}}");
         assert_eq!(service.metric(&series).await, 1, "one in the batch and one alone");
     }
-    assert!(service.server.shutdown().await);
-}
-
-/// Claim V52.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_session_of_another_tenant_is_as_unknown_in_a_batch_as_alone() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(2, 1, 6).await;
-    service.welcome(&people[0]).await;
-    let other = json!({"name": "other", "policy": policy()});
-    let other = service.admin.post("/v1/tenants", &other).await.json();
-    let path = format!("/v1/tenants/{}/api-keys", other["tenant_id"].as_str().unwrap());
-    let key = service.admin.post(&path, &json!({"scopes": ["authenticate"]})).await.json();
-    let other = service.public.with_bearer(key["api_key"].as_str().unwrap());
-    let theirs = entry(&service.request(&people[0], &people[0].face, 1));
-    let unknown = entry(&service.request(&people[1], &people[1].face, 2));
-    let reply = send(&other, &[theirs.clone(), unknown.clone()]).await;
-    assert_eq!(reply.status, 200, "{}", reply.text());
-    let reply = reply.json();
-    assert_eq!(said(reply["results"].as_array().unwrap()), ["session-unknown"; 2]);
-    assert_eq!(reply["results"][0], reply["results"][1], "nothing tells a session of others from none");
-    let mine = service.public.post("/v1/authentications", &theirs).await;
-    assert_eq!(answer(&mine).decision, Decision::Match, "its nonce was not spent");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V52.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_equal_nonces_in_a_batch_exactly_one_is_accepted() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(2, 1, 7).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::start().await;
+    let people = service.welcomed(2, 7).await;
     let [ann, bob] = [0, 1].map(|at| entry(&service.request(&people[at], &people[at].face, 1)));
     let entries: Vec<Value> = (0..32).map(|at| if at == 9 { bob.clone() } else { ann.clone() }).collect();
     let results = results(&service, &entries).await;
@@ -284,21 +228,15 @@ async fn of_equal_nonces_in_a_batch_exactly_one_is_accepted() {
     assert_eq!(said[0], "match");
     assert_eq!(said[1..], ["nonce-replayed"; 30]);
     service.public.post("/v1/authentications", &ann).await.problem(409, "nonce-replayed");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V52.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_entry_is_charged_to_the_attempt_budget() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut policy = policy();
-    policy["attempts"] = service::unlimited();
-    policy["attempts"]["attempts_per_day"] = json!(5);
-    let service = Service::with_policy(service::config(&directory.path().join("data")), policy).await;
-    let people = service.people(2, 1, 8).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let attempts = with(service::unlimited(), "attempts_per_day", json!(5));
+    let policy = with(policy(), "attempts", attempts);
+    let service = Service::own(policy, |_| ()).await;
+    let people = service.welcomed(2, 8).await;
     let [ann, bob] = [0, 1].map(|at: usize| &people[at]);
     let mut entries: Vec<Value> =
         (0..8).map(|nonce| entry(&service.request(ann, &ann.face, nonce))).collect();
@@ -308,15 +246,13 @@ async fn each_entry_is_charged_to_the_attempt_budget() {
     assert_eq!(said.pop(), Some("match"), "another's budget");
     said.sort_unstable();
     assert_eq!(said, [["match"; 5].as_slice(), &["no_match"; 3]].concat());
-    let next = answer(&service.authenticate(&service.request(ann, &ann.face, 100)).await);
+    let next = answer(&service.login(ann, &ann.face, 100).await);
     assert_eq!(next.decision, Decision::NoMatch);
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_the_whole_refuses_it_and_attempts_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(1, 1, 9).await;
     let ann = &people[0];
     service.welcome(ann).await;
@@ -355,16 +291,12 @@ async fn what_is_wrong_with_the_whole_refuses_it_and_attempts_nothing() {
     send(&issuer, &[good(1)]).await.problem(403, "scope-missing");
     let results = results(&service, &(0..32).map(good).collect::<Vec<_>>()).await;
     assert_eq!(said(&results), ["match"; 32], "no nonce was spent");
-    assert!(service.server.shutdown().await);
 }
 
 /// Until the body of a batch is read it counts as a full batch.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_counts_as_its_entries_among_the_requests_of_its_tenant() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.in_flight_per_tenant = 32;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| config.limits.in_flight_per_tenant = 32).await;
     let people = service.people(1, 1, 10).await;
     let ann = &people[0];
     service.welcome(ann).await;
@@ -398,13 +330,11 @@ async fn a_batch_counts_as_its_entries_among_the_requests_of_its_tenant() {
     while service.authenticate(&alone(nonce)).await.status != 200 {
         nonce += 1;
     }
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_typed_client_gives_each_entry_its_answer_or_its_problem() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 11).await;
     service.welcome(&people[0]).await;
     let certificate = std::fs::read(service.server.certificate_path()).unwrap();
@@ -433,5 +363,4 @@ async fn the_typed_client_gives_each_entry_its_answer_or_its_problem() {
     let none: AuthenticatedBatch<Value> =
         serde_json::from_value(json!({"results": [{"problem": {"code": "x"}}]})).unwrap();
     assert!(matches!(&none.results[0], Outcome::Refused { problem } if problem["code"] == "x"));
-    assert!(service.server.shutdown().await);
 }

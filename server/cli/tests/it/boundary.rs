@@ -5,17 +5,11 @@
 //! walk costs one failure and gives one coordinate of the template. It never runs into a delay and waits for the next day where the
 //! day's budget is spent.
 
-use crate::cli::trefoil;
-use crate::http::{Endpoint, Reply};
 use crate::reports;
-use crate::service::{self, AUDIENCE, Service};
-use serde_json::{Value, json};
-use std::path::Path;
-use trefoil_api::{Hex, Nonce, Threshold, Vector};
+use crate::world::*;
+use trefoil_api::{Nonce, Threshold};
 use trefoil_dataset::{EmbeddingSet, Protocol, Trials};
 use trefoil_matching::DIM;
-use trefoil_pipeline::Clock as _;
-use trefoil_testing::volume;
 
 /// Accounts at full volume, as the threat model asks for.
 const ACCOUNTS: usize = 50;
@@ -181,15 +175,6 @@ impl Attack {
     }
 }
 
-/// A tenant with this policy, and the endpoint of its application.
-async fn application(service: &Service, policy: &trefoil_api::Policy) -> Endpoint {
-    let created = service.admin.post("/v1/tenants", &json!({"name": "app", "policy": policy})).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    let keys = format!("/v1/tenants/{}/api-keys", created.json()["tenant_id"].as_str().unwrap());
-    let key = service.admin.post(&keys, &json!({"scopes": ["enrol", "authenticate"]})).await;
-    service.public.with_bearer(key.json()["api_key"].as_str().unwrap())
-}
-
 /// Some logins in one request: whether each was accepted.
 async fn log_in(
     service: &Service,
@@ -214,8 +199,7 @@ async fn log_in(
             })
             .collect();
         let body = json!({ "authentications": entries });
-        let reply = public.post("/v1/authentications/batch", &body).await;
-        assert_eq!(reply.status, 200, "{}", reply.text());
+        let reply = public.post("/v1/authentications/batch", &body).await.is(200);
         accepted.extend(decisions(&reply));
     }
     accepted
@@ -252,22 +236,13 @@ async fn attacked(fmr_class: u8, people: std::ops::Range<usize>) -> (Vec<Attack>
         (FAILURES_PER_DAY, ATTEMPTS_PER_DAY, FAILURES_PER_GENERATION, DELAY_S),
         "the default that is attacked"
     );
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
     // An attacker who tries few people at a time, or has many API keys, never meets the limit on different subjects.
-    config.limits.distinct_failures = 2 * ACCOUNTS;
-    let service = Service::new(config).await;
-    let public = application(&service, &policy).await;
+    let service = Service::configured(|config| config.limits.distinct_failures = 2 * ACCOUNTS).await;
+    let public = service.admin.caller(&service.public, &json!(policy), &["enrol", "authenticate"]).await;
     let mut attacks: Vec<Attack> = people.map(|person| Attack::new(&trials, person)).collect();
     let mut nonce = 0;
     for attack in &attacks {
-        let path = format!("/v1/subjects/{}/templates", hex::encode(attack.handle));
-        let enrolment = json!({"embedding": Vector::new(attack.own), "consent_ref": "form 7"});
-        let headers = [("idempotency-key", hex::encode(attack.handle))];
-        let headers: Vec<(&str, &str)> =
-            headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let reply = public.send(hyper::Method::POST, &path, &headers, enrolment.to_string()).await;
-        assert_eq!(reply.status, 201, "{}", reply.text());
+        public.enrol(attack.handle, &attack.own, &hex::encode(attack.handle)).await.is(201);
     }
     let own: Vec<_> = attacks.iter().map(|attack| (attack.handle, attack.own)).collect();
     assert_eq!(log_in(&service, &public, &own, &mut nonce).await, vec![true; own.len()], "before the attack");

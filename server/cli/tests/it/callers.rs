@@ -1,22 +1,7 @@
 //! The operator's side of callers: API keys over their life, and tenants that are disabled and enabled.
 
-use crate::http::{Endpoint, Reply};
-use crate::service::{Service, config};
-use hyper::Method;
-use serde_json::{Value, json};
-use std::path::PathBuf;
-use tempfile::TempDir;
+use crate::world::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use trefoil_pipeline::Clock as _;
-
-async fn service() -> (Service, TempDir) {
-    let directory = tempfile::tempdir().unwrap();
-    (Service::new(config(&data_dir(&directory))).await, directory)
-}
-
-fn data_dir(directory: &TempDir) -> PathBuf {
-    directory.path().join("data")
-}
 
 /// A request that needs an API key and is refused later: only the key matters here.
 async fn call(caller: &Endpoint) -> Reply {
@@ -36,34 +21,28 @@ fn is_unknown(reply: &Reply) {
     assert_eq!(reply.headers["www-authenticate"], "Bearer");
 }
 
-fn keys_of(service: &Service) -> String {
-    format!("/v1/tenants/{}/api-keys", hex::encode(service.tenant))
-}
-
 async fn create(service: &Service, body: Value) -> Value {
-    let created = service.admin.post(&keys_of(service), &body).await;
-    assert_eq!(created.status, 201, "{}", created.text());
+    let created = service.admin.post(&service.path("/api-keys"), &body).await.is(201);
     created.json()
 }
 
 async fn listed(service: &Service, id: &Value) -> Value {
-    let page = service.admin.get(&keys_of(service)).await;
-    assert_eq!(page.status, 200, "{}", page.text());
+    let page = service.admin.get(&service.path("/api-keys")).await.is(200);
     let page = page.json();
     let keys = page["api_keys"].as_array().unwrap();
     keys.iter().find(|key| key["id"] == *id).unwrap_or_else(|| panic!("{id} in {page}")).clone()
 }
 
 async fn revoke(service: &Service, id: &Value) -> Reply {
-    let path = format!("{}/{}", keys_of(service), id.as_str().unwrap());
-    service.admin.send(Method::DELETE, &path, &[], Vec::new()).await
+    let path = format!("{}/{}", service.path("/api-keys"), id.as_str().unwrap());
+    service.admin.delete(&path).await
 }
 
 /// Claim V37: A revoked or expired API key is refused like an unknown one, from the answer on and after a restart. Other keys of the tenant
 /// still work, and a caller is named by one header.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on() {
-    let (service, directory) = service().await;
+    let service = Service::start().await;
     // Each node writes the use of keys at times.
     let service = service.at_one_node();
     let scopes = json!(["authenticate"]);
@@ -97,7 +76,7 @@ async fn an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on() {
     assert_eq!(revoke(&service, &old["id"]).await.json(), revoked, "the first revocation stays");
     revoked.as_object_mut().unwrap().remove("receipt");
 
-    let service = service.restart(config(&data_dir(&directory))).await;
+    let service = service.restart().await;
     let caller = |key: &Value| service.public.with_bearer(key["api_key"].as_str().unwrap());
     is_unknown(&call(&caller(&old)).await);
     assert_eq!(listed(&service, &old["id"]).await, revoked, "the use too was stored");
@@ -107,7 +86,7 @@ async fn an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on() {
 /// Claim V37.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_key_ends_when_it_expires() {
-    let (service, directory) = service().await;
+    let service = Service::start().await;
     let end = service.clock.unix_s() + 100;
     let key = create(&service, json!({"scopes": ["issue"], "expires_at": end})).await;
     assert_eq!(key["expires_at"], end);
@@ -118,39 +97,38 @@ async fn an_api_key_ends_when_it_expires() {
     is_unknown(&call(&service.public.with_bearer(bearer)).await);
     assert_eq!(listed(&service, &key["id"]).await["state"], "expired");
     let late = json!({"scopes": ["issue"], "expires_at": end});
-    let refused = service.admin.post(&keys_of(&service), &late).await.problem(422, "field-invalid");
+    let refused = service.admin.post(&service.path("/api-keys"), &late).await.problem(422, "field-invalid");
     assert!(refused["detail"].as_str().unwrap().contains(&end.to_string()), "{refused}");
-    let service = service.restart(config(&data_dir(&directory))).await;
+    let service = service.restart().await;
     is_unknown(&call(&service.public.with_bearer(bearer)).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn api_keys_are_listed_in_pages_and_revoked_at_their_own_tenant() {
-    let (service, _directory) = service().await;
-    let policy = crate::service::policy();
-    let other = service.admin.post("/v1/tenants", &json!({"name": "bank", "policy": policy})).await.json();
-    let other_keys = format!("/v1/tenants/{}/api-keys", other["tenant_id"].as_str().unwrap());
-    let foreign = service.admin.post(&other_keys, &json!({"scopes": ["issue"]})).await.json();
-    revoke(&service, &foreign["id"]).await.problem(404, "api-key-unknown");
+    let service = Service::start().await;
+    let other = service.admin.tenant(&crate::service::policy()).await;
+    let foreign = service.admin.api_key(&other, &["issue"]).await;
+    let foreign = &foreign["trefoil_".len()..][..16];
+    revoke(&service, &json!(foreign)).await.problem(404, "api-key-unknown");
     revoke(&service, &json!("00".repeat(8))).await.problem(404, "api-key-unknown");
     revoke(&service, &json!("00")).await.problem(400, "malformed-request");
     for _ in 0..256 {
         create(&service, json!({"scopes": ["issue"]})).await;
     }
-    let first = service.admin.get(&keys_of(&service)).await.json();
+    let first = service.admin.get(&service.path("/api-keys")).await.json();
     let next = first["next"].as_str().unwrap().to_owned();
-    let second = service.admin.get(&format!("{}?from={next}", keys_of(&service))).await.json();
+    let second = service.admin.get(&format!("{}?from={next}", service.path("/api-keys"))).await.json();
     let ids = |page: &Value| -> Vec<String> {
         let keys = page["api_keys"].as_array().unwrap();
         keys.iter().map(|key| key["id"].as_str().unwrap().to_owned()).collect()
     };
     let all = [ids(&first), ids(&second)].concat();
     assert!(all.len() == 257 && all.is_sorted() && second["next"].is_null(), "{second}");
-    assert!(!all.contains(&foreign["id"].as_str().unwrap().to_owned()));
-    let refused = service.admin.get(&format!("{}?from=x", keys_of(&service))).await;
+    assert!(!all.contains(&foreign.to_owned()));
+    let refused = service.admin.get(&format!("{}?from=x", service.path("/api-keys"))).await;
     refused.problem(400, "malformed-request");
     let stranger = Endpoint { bearer: None, ..service.admin.clone() };
-    for path in [keys_of(&service).as_str(), "/v1/tenants", other_keys.trim_end_matches("/api-keys")] {
+    for path in [&service.path("/api-keys"), "/v1/tenants", &format!("/v1/tenants/{other}")] {
         stranger.get(path).await.problem(401, "caller-unauthenticated");
     }
 }
@@ -158,23 +136,22 @@ async fn api_keys_are_listed_in_pages_and_revoked_at_their_own_tenant() {
 /// Claim V38: The API keys of a disabled tenant are refused until it is enabled, across restarts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_is_disabled_and_enabled_again() {
-    let (service, directory) = service().await;
-    let path = |end: &str| format!("/v1/tenants/{}{end}", hex::encode(service.tenant));
-    let shown = service.admin.get(&path("")).await.json();
+    let service = Service::start().await;
+    let shown = service.admin.get(&service.path("")).await.json();
     assert_eq!((&shown["name"], &shown["disabled_at"]), (&json!("shop"), &Value::Null));
     assert_eq!(shown["policy"]["audiences"], crate::service::policy()["audiences"]);
     is_taken(&call(&service.public).await);
     let now = service.clock.unix_s();
-    let disabled = service.admin.post(&path("/disable"), &json!({})).await;
+    let disabled = service.admin.post(&service.path("/disable"), &json!({})).await;
     assert_eq!((disabled.status.as_u16(), &disabled.json()["disabled_at"]), (200, &json!(now)));
     let refused = call(&service.public).await.problem(403, "tenant-disabled");
     assert!(refused["detail"].as_str().unwrap().contains("ask the operator to enable it"), "{refused}");
     is_unknown(&call(&service.public.with_bearer("trefoil_0011223344556677_")).await);
     service.clock.advance(5);
-    let again = service.admin.post(&path("/disable"), &json!({})).await.json();
+    let again = service.admin.post(&service.path("/disable"), &json!({})).await.json();
     assert_eq!(again["disabled_at"], now, "the first time stays");
 
-    let service = service.restart(config(&data_dir(&directory))).await;
+    let service = service.restart().await;
     call(&service.public).await.problem(403, "tenant-disabled");
     let tenants = service.admin.get("/v1/tenants").await.json();
     let expected = json!([{
@@ -183,8 +160,7 @@ async fn a_tenant_is_disabled_and_enabled_again() {
         "disabled_at": now,
     }]);
     assert_eq!(tenants, json!({"tenants": expected, "next": null}));
-    let path = |end: &str| format!("/v1/tenants/{}{end}", hex::encode(service.tenant));
-    let enabled = service.admin.post(&path("/enable"), &json!({})).await;
+    let enabled = service.admin.post(&service.path("/enable"), &json!({})).await;
     assert_eq!((enabled.status.as_u16(), &enabled.json()["disabled_at"]), (200, &Value::Null));
     is_taken(&call(&service.public).await);
     let unknown = format!("/v1/tenants/{}", "00".repeat(16));
@@ -208,7 +184,7 @@ async fn by_hand(to: &Endpoint, request: &str, authorizations: &[&str]) -> u16 {
 /// Behind a proxy that checks one header, another one must not be the caller's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_is_named_by_one_header_in_one_form() {
-    let (service, _directory) = service().await;
+    let service = Service::start().await;
     let secret = create(&service, json!({"scopes": ["authenticate"]})).await;
     let secret = secret["api_key"].as_str().unwrap();
     let (key, basic) = (format!("Bearer {secret}"), "Basic Og==");

@@ -4,20 +4,14 @@
 mod fields;
 mod provoked;
 
-use crate::enrolment::join_all;
 use crate::gateway::Plan;
-use crate::http::Reply;
-use crate::key_holder_process::listen;
 use crate::modes::Devices;
 use crate::scan::{Patterns, face_patterns, memory, patterns, search};
-use crate::service::{self, Customer, Person, TestClock, answer};
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use rusqlite::Connection;
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use trefoil_attest::Attestation;
 use trefoil_matching::Embedding;
 use trefoil_testing::contains;
@@ -86,10 +80,7 @@ async fn watch(probe: &str) {
     plan.batch_delay_us = 1_000_000;
     let clock = Arc::new(TestClock::of_machine());
     let gateway = plan.start(&clock);
-    let mut policy = service::policy();
-    policy["probe"] = probe.into();
-    let tenant = json!({"name": "shop", "policy": policy});
-    let customer = gateway.customer(clock, tenant).await;
+    let customer = gateway.customer(clock, service::with(service::policy(), "probe", probe)).await;
     let people = customer.people(PEOPLE as u32, 1, 31).await;
     let replies = log_in(&customer, &people, probe).await;
     let metrics = customer.admin.get("/metrics").await;

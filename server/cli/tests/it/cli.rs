@@ -1,33 +1,14 @@
 //! The program: exit codes, checks printed, a service from start to SIGTERM.
 
-use crate::service::{self, AUDIENCE, Service};
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use trefoil_api::AttestationForm;
-use trefoil_attest::TrustRoot;
-use trefoil_pipeline::Clock as _;
-
-pub(crate) fn trefoil(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(arguments)
-        .env_remove("TREFOIL_LOG_FILTER")
-        .output()
-        .unwrap()
-}
-
-pub(crate) fn code(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
+use crate::world::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verify_exits_0_1_2_or_3() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 11).await;
     service.welcome(&people[0]).await;
     let file = |name: &str, bytes: &[u8]| {
-        let path = directory.path().join(name);
+        let path = service.file(name);
         std::fs::write(&path, bytes).unwrap();
         path.to_str().unwrap().to_owned()
     };
@@ -44,7 +25,7 @@ async fn verify_exits_0_1_2_or_3() {
         trefoil(&[&["verify"], arguments, &rest].concat())
     };
     let valid = verify(&[&full, "--audience", AUDIENCE, "--nonce", &nonce]);
-    let text = String::from_utf8(valid.stdout.clone()).unwrap();
+    let text = valid.out();
     assert_eq!((code(&valid), text.matches('✓').count()), (0, 3), "{text}");
     for name in ["ML-DSA-65", "Falcon-512", "SLH-DSA-SHA2-128f"] {
         assert!(text.to_lowercase().contains(&name.to_lowercase()), "{name}: {text}");
@@ -88,7 +69,6 @@ async fn verify_exits_0_1_2_or_3() {
     let sealed = ["--seal", &seal, any[0], any[1]];
     assert_eq!(code(&verify(&[&[compact.as_str()], &sealed[..]].concat())), 1, "a denial is no match");
     assert_eq!(code(&verify(&[&[compact.as_str(), "--any-decision"], &sealed[..]].concat())), 0);
-    assert!(service.server.shutdown().await);
 }
 
 #[test]
@@ -113,7 +93,7 @@ fn verify_asks_for_audience_and_nonce_and_names_the_check_that_failed() {
     for (given, named) in missing {
         for json in [&[][..], &["--json"]] {
             let refused = verify(at, &[given, json].concat());
-            let said = String::from_utf8(refused.stderr.clone()).unwrap();
+            let said = refused.err();
             assert_eq!((code(&refused), refused.stdout.len()), (2, 0), "{given:?}: {said}");
             assert!(named.iter().all(|flag| said.contains(&format!("{flag} "))), "{given:?}: {said}");
         }
@@ -193,7 +173,7 @@ fn compare_exits_0_1_2_or_3() {
     }
 
     let (matched, denied) = (attestation("match"), attestation("denial"));
-    let text = |output: Output| String::from_utf8(output.stdout).unwrap();
+    let text = |output: Output| output.out();
     assert!(
         text(compare(&matched, &denied, &sealed)).contains("✗ one request was attested as a match and as")
     );
@@ -218,46 +198,12 @@ fn compare_exits_0_1_2_or_3() {
 }
 
 #[test]
-fn a_service_starts_shows_its_keys_and_stops_on_sigterm() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let data = data.to_str().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"])
-        .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let shown: Vec<String> = lines.map_while(Result::ok).take(5).collect();
-    assert!(shown[0].starts_with("public API    https://127.0.0.1:"), "{shown:?}");
-    assert!(Path::new(data).join("admin.token").exists());
-    let second =
-        trefoil(&["serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
-    assert_eq!(code(&second), 1);
-    assert!(String::from_utf8(second.stderr).unwrap().contains("used by another trefoil process"));
-    let keys = trefoil(&["keys", "show", "--data-dir", data]);
-    assert!(String::from_utf8(keys.stdout).unwrap().contains("status active"));
-    let exported = trefoil(&["keys", "export-trust-root", "--data-dir", data, "--format", "cbor"]);
-    let json = trefoil(&["keys", "export-trust-root", "--data-dir", data]);
-    let read = |output: Output| TrustRoot::from_file(&output.stdout).unwrap();
-    assert_eq!(read(exported), read(json));
-    assert_eq!(code(&trefoil(&["keys", "show", "--data-dir", "/nonexistent"])), 1);
-    let stopped = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(stopped.success());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-}
-
-#[test]
 fn output_that_nobody_reads_ends_a_program_quietly() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let data = ["--data-dir", data.to_str().unwrap()];
     let quietly = |output: Output| {
-        assert_eq!(
-            (code(&output), String::from_utf8_lossy(&output.stderr).into_owned()),
-            (141, String::new())
-        );
+        assert_eq!((code(&output), output.err()), (141, String::new()));
     };
     for arguments in [
         &["serve", "--print-config"][..],

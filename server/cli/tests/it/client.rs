@@ -1,13 +1,9 @@
 //! The typed client repeats requests that HTTP/2 reports as not processed, and no others.
 
-use crate::enrolment::join_all;
 use crate::http2::frame;
-use crate::service::{self, Service};
+use crate::world::*;
 use rustls::pki_types::PrivatePkcs8KeyDer;
-use serde_json::json;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -192,11 +188,8 @@ async fn a_service_that_cannot_be_reached_is_waited_for() {
 /// Claim V23.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_lose_nothing_while_the_service_closes_connections_under_them() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
     // Every other refusal ends a connection.
-    config.limits.refusals_in_a_row = 2;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| config.limits.refusals_in_a_row = 2).await;
     let pem = std::fs::read(service.server.certificate_path()).unwrap();
     let log = PublicLog::new(&format!("https://{}", service.server.public_address()), &pem).unwrap();
     for _ in 0..20 {
@@ -206,5 +199,4 @@ async fn requests_lose_nothing_while_the_service_closes_connections_under_them()
             assert_eq!(answer.unwrap(), None);
         }
     }
-    assert!(service.server.shutdown().await);
 }

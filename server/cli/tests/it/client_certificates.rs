@@ -1,12 +1,8 @@
 //! Client certificates, which the public listener demands where `tls.client_ca` is set.
 
-use crate::cli::{code, trefoil};
-use crate::program::Program;
+use crate::reload::said;
+use crate::world::*;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use serde_json::json;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 use trefoil_client::{Client, ClientError};
 
 /// An authority that signs the certificates of API clients.
@@ -34,14 +30,14 @@ impl Authority {
 }
 
 struct House {
-    directory: tempfile::TempDir,
     program: Program,
+    folder: tempfile::TempDir,
     key: String,
 }
 
 impl House {
     fn file(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+        self.folder.path().join(name)
     }
 
     fn client(&self, identity: Option<&str>) -> Client {
@@ -62,25 +58,16 @@ impl House {
 }
 
 async fn house(authority: &Authority) -> House {
-    let directory = tempfile::tempdir().unwrap();
-    let ca = directory.path().join("client-ca.pem");
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("client-ca.pem");
     std::fs::write(&ca, &authority.pem).unwrap();
-    let log = File::create(directory.path().join("log")).unwrap();
+    let log = File::create(folder.path().join("log")).unwrap();
     let variables = [("TREFOIL_TLS_CLIENT_CA", ca.to_str().unwrap())];
-    let program = Program::start(&directory.path().join("data"), log, &variables);
-    let tenant = json!({"name": "shop", "policy": crate::service::policy()});
+    let program = Program::start(&folder.path().join("data"), log, &variables);
     // The admin listener demands none.
-    let created = program.admin.post("/v1/tenants", &tenant).await;
-    let path = format!("/v1/tenants/{}/api-keys", created.json()["tenant_id"].as_str().unwrap());
-    let key = program.admin.post(&path, &json!({"scopes": ["enrol"]})).await.json();
-    House { directory, program, key: key["api_key"].as_str().unwrap().to_owned() }
-}
-
-/// Waits until the log says this so often.
-async fn said(log: &Path, what: &str, times: usize) {
-    while std::fs::read_to_string(log).unwrap().matches(what).count() < times {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let tenant = program.admin.tenant(&crate::service::policy()).await;
+    let key = program.admin.api_key(tenant, &["enrol"]).await;
+    House { program, folder, key }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,7 +106,7 @@ async fn a_caller_shows_a_certificate_of_the_authority_besides_its_api_key() {
     let hand_in = |more: &[&str]| {
         let output = trefoil(&[&["log", "hand-in", "--service", &url, "--ca", &ca], more, &[&note]].concat());
         assert_ne!(code(&output), 0);
-        String::from_utf8(output.stderr).unwrap()
+        output.err()
     };
     let (without, with) = (hand_in(&[]), hand_in(&["--identity", &own]));
     assert!(without.contains("--identity"), "{without}");
@@ -156,13 +143,13 @@ fn a_file_that_holds_no_authority_is_named_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let ca = directory.path().join("nothing.pem");
     std::fs::write(&ca, "").unwrap();
-    let started = std::process::Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
+    let started = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(words("serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir"))
         .arg(directory.path().join("data"))
         .env("TREFOIL_TLS_CLIENT_CA", &ca)
         .output()
         .unwrap();
-    let error = String::from_utf8(started.stderr).unwrap();
+    let error = started.err();
     assert_ne!(started.status.code(), Some(0));
     assert!(error.contains("nothing.pem") && error.contains("tls.client_ca takes"), "{error}");
 }

@@ -1,15 +1,9 @@
 //! A clock that steps or is wrong: no login is accepted twice, and the operator is told.
 
-use crate::enrolment::join_all;
-use crate::http::Reply;
-use crate::service::{self, Service, endpoints, unlimited};
-use crate::store;
-use crate::unproven::{Application, face, unproven};
-use serde_json::Value;
-use std::time::{Duration, Instant};
+use crate::service::{unlimited, unproven};
+use crate::unproven::{Application, face};
+use crate::world::*;
 use trefoil_api::UnprovenAuthentication;
-use trefoil_pipeline::Clock as _;
-use trefoil_server::config::Config;
 
 const DAY: i64 = 86_400;
 const REPLAYS: u64 = 40;
@@ -20,19 +14,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct World {
     service: Service,
     app: Application,
-    config: Config,
     nonces: u64,
 }
 
 impl World {
-    async fn new(data: &std::path::Path) -> World {
-        let config = service::config(data);
-        let service = Service::new(config.clone()).await;
-        let mut policy = unproven();
-        policy["attempts"] = unlimited();
-        let app = Application::new(&service, policy).await;
+    async fn new() -> World {
+        let service = Service::start().await;
+        let app = Application::new(&service, with(unproven(), "attempts", unlimited())).await;
         app.enrol(1, &face(1)).await;
-        World { service, app, config, nonces: 0 }
+        World { service, app, nonces: 0 }
     }
 
     fn step(&self, by_s: i64) {
@@ -69,18 +59,11 @@ impl World {
     }
 
     async fn restart(self, accept_clock: bool, by_s: i64) -> World {
-        let World { service, mut app, config, nonces } = self;
-        assert!(service.server.shutdown().await);
-        service.customer.clock.step(by_s);
-        let mut given = config.clone();
-        given.store.accept_clock = accept_clock;
-        let server = service::start(given, &service.customer.clock).await;
-        let (public, admin) = endpoints(&server);
-        app.public = public.with_bearer(app.public.bearer.as_deref().unwrap());
-        let mut customer = service.customer;
-        customer.moved((app.public.clone(), admin));
-        let service = Service { server, trust_root: service.trust_root, customer };
-        World { service, app, config, nonces }
+        let World { mut service, mut app, nonces } = self;
+        service.config.store.accept_clock = accept_clock;
+        let service = service.restart_at_once(async |clock| clock.step(by_s)).await;
+        app.public = service.public.with_bearer(app.public.bearer.as_deref().unwrap());
+        World { service, app, nonces }
     }
 
     async fn codes(&self) -> Vec<String> {
@@ -100,7 +83,7 @@ impl World {
 
     async fn ready(&self) -> (u16, String) {
         let reply = self.service.admin.get("/readyz").await;
-        (reply.status.as_u16(), reply.text().to_string())
+        (reply.status.as_u16(), reply.text().to_owned())
     }
 }
 
@@ -108,8 +91,7 @@ impl World {
 /// year, both ways, while the service runs and between two runs, alone and at three nodes.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_is_accepted_twice_when_the_clock_steps_while_the_service_runs() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut world = World::new(&folder.path().join("data")).await;
+    let mut world = World::new().await;
     for by_s in [1, 20, 61, 300, 3_600, DAY, 365 * DAY] {
         for step in [-by_s, by_s] {
             world.step(10);
@@ -143,7 +125,6 @@ async fn no_login_is_accepted_twice_when_the_clock_steps_while_the_service_runs(
             }
         }
     }
-    assert!(world.service.server.shutdown().await);
 }
 
 /// Claim V26.
@@ -160,8 +141,7 @@ async fn no_login_is_accepted_twice_when_the_clock_steps_between_two_runs() {
 
 /// Steps between two runs of an installation, from so many seconds after the beginning of its keys on.
 async fn restarts(begins_s: i64, steps: &[i64]) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut world = World::new(&folder.path().join("data")).await;
+    let mut world = World::new().await;
     world.step(begins_s);
     for &step in steps {
         let first = world.logins().await;
@@ -181,7 +161,6 @@ async fn restarts(begins_s: i64, steps: &[i64]) {
         }
         world.step(step.abs() + 130);
     }
-    assert!(world.service.server.shutdown().await);
 }
 
 /// Claim V160: A clock that is behind what was sealed, and a seal that is dated far ahead, are named where logins are refused (`/readyz`,
@@ -189,8 +168,7 @@ async fn restarts(begins_s: i64, steps: &[i64]) {
 /// logins are too old or too new is a finding.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_behind_is_named_where_logins_are_refused_and_no_longer_once_it_is_set() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut world = World::new(&folder.path().join("data")).await;
+    let mut world = World::new().await;
     let first = world.logins().await;
     assert_eq!(world.ready().await.0, 200);
     world.step(-3_600);
@@ -216,21 +194,19 @@ async fn a_clock_that_is_behind_is_named_where_logins_are_refused_and_no_longer_
     }
     world.step(3_600);
     world.until_told("clock-behind", false).await;
-    assert!(world.service.server.shutdown().await);
 }
 
 /// Claim V160.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_seal_that_is_dated_ahead_an_operator_accepts_the_clock_and_no_replay() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut world = World::new(&folder.path().join("data")).await;
+    let mut world = World::new().await;
     let first = world.logins().await;
     // A day ahead for a moment.
     world.step(DAY);
     let ahead = world.logins().await;
     world.seal().await;
     if store::is_fleet() {
-        store::sweep_register(&world.config.store.url.0, world.service.clock.unix_s());
+        store::sweep_register(&world.service.config.store.url.0, world.service.clock.unix_s());
     }
     world = world.restart(false, -DAY).await;
     let (status, text) = world.ready().await;
@@ -261,7 +237,6 @@ async fn after_a_seal_that_is_dated_ahead_an_operator_accepts_the_clock_and_no_r
     world.step(70);
     world.logins().await;
     assert_eq!(world.accepted(&ahead).await, 0);
-    assert!(world.service.server.shutdown().await);
 }
 
 /// Claim V160.
@@ -269,8 +244,7 @@ async fn after_a_seal_that_is_dated_ahead_an_operator_accepts_the_clock_and_no_r
 /// Nothing is sealed ahead of it, so only the logins of honest callers can say so.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_ahead_is_disputed_by_the_logins_that_it_refuses() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut world = World::new(&folder.path().join("data")).await;
+    let mut world = World::new().await;
     // At each node of a fleet so many of them are expected.
     let honest = world.requests(200);
     world.step(3_600);
@@ -283,5 +257,4 @@ async fn a_clock_that_is_ahead_is_disputed_by_the_logins_that_it_refuses() {
         assert!(begun.elapsed() < PATIENCE);
         world.logins().await;
     }
-    assert!(world.service.server.shutdown().await);
 }

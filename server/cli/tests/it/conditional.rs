@@ -1,8 +1,6 @@
 //! Repeated reads: a body that has not changed is not sent again.
 
-use crate::http::Endpoint;
-use crate::service::{self, Service};
-use hyper::Method;
+use crate::world::*;
 
 async fn asked(endpoint: &Endpoint, path: &str, known: &str) -> (u16, usize, String) {
     let reply = endpoint.send(Method::GET, path, &[("if-none-match", known)], "").await;
@@ -12,8 +10,7 @@ async fn asked(endpoint: &Endpoint, path: &str, known: &str) -> (u16, usize, Str
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trust_root_a_seal_and_a_subject_are_sent_again_only_when_they_changed() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 58).await;
     service.welcome(&people[0]).await;
     let subject = format!("/v1/subjects/{}", hex::encode(people[0].handle));
@@ -36,16 +33,15 @@ async fn a_trust_root_a_seal_and_a_subject_are_sent_again_only_when_they_changed
     }
 
     // Another seal, and another template.
-    let erased = service.public.send(Method::DELETE, &format!("{subject}/templates"), &[], "").await;
+    let erased = service.public.delete(&format!("{subject}/templates")).await;
     assert_eq!(erased.status, 200);
     let gone = service.public.send(Method::GET, &subject, &[("if-none-match", &tags[2])], "").await;
     gone.problem(404, "subject-unknown");
-    assert_eq!(service.enrol(&people[0], "again").await.status, 201);
+    service.enrol(&people[0], "again").await.is(201);
     for (path, known, expected) in
         [("/v1/keys", &tags[0], 304), ("/v1/log/head", &tags[1], 200), (&subject, &tags[2], 200)]
     {
         let (status, _, tag) = asked(&service.public, path, known).await;
         assert_eq!((status, tag == *known), (expected, expected == 304), "{path}");
     }
-    assert!(service.server.shutdown().await);
 }

@@ -1,27 +1,18 @@
 //! TLS, many connections, and connections that do nothing.
 
-use crate::enrolment::join_all;
-use crate::http::Endpoint;
 use crate::http2;
-use crate::program::Program;
-use crate::service::{self, Service, answer};
-use hyper::Method;
+use crate::world::*;
 use rustls::NamedGroup;
 use rustls::pki_types::ServerName;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use trefoil_api::Decision;
 
 /// Claim V2: Key agreement is hybrid and older protocols are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_exchange_is_hybrid_and_older_protocols_are_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let stream = service.public.connect().await;
     let connection = stream.get_ref().1;
     assert_eq!(connection.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_3));
@@ -37,7 +28,6 @@ async fn the_key_exchange_is_hybrid_and_older_protocols_are_refused() {
     old.read_to_end(&mut alert).await.unwrap();
     assert_eq!(alert.first(), Some(&0x15), "a TLS alert");
     drop(stream);
-    assert!(service.server.shutdown().await);
 }
 
 /// Reads until the service closes.
@@ -50,8 +40,7 @@ async fn until_closed(stream: &mut (impl AsyncRead + Unpin)) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn http_without_tls_is_told_to_use_https() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let body = format!("POST /v1/tenants HTTP/1.1\r\nhost: x\r\n\r\n{}", "x".repeat(5000));
     for (endpoint, request) in
         [(&service.public, "GET / HTTP/1.1\r\nhost: x\r\n\r\n"), (&service.admin, &body)]
@@ -65,14 +54,11 @@ async fn http_without_tls_is_told_to_use_https() {
     let mut stream = TcpStream::connect(service.public.address).await.unwrap();
     stream.write_all(b"\x00garbage").await.unwrap();
     assert!(!until_closed(&mut stream).await.contains("HTTP"));
-    while closed(&service, "handshake").await < 2 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    assert!(service.server.shutdown().await);
+    until(async || closed(&service, "handshake").await >= 2).await;
 }
 
 /// How many connections of the public listener were closed for this reason.
-async fn closed(service: &Service, reason: &str) -> u64 {
+pub(crate) async fn closed(service: &Service, reason: &str) -> u64 {
     let labels = format!("{{listener=\"public\",reason=\"{reason}\"}}");
     service.metric(&format!("trefoil_connections_closed_total{labels}")).await
 }
@@ -109,16 +95,16 @@ async fn zero_window(public: &Endpoint) -> tokio::task::JoinHandle<()> {
 /// Claim V18.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_stops_sending_or_reading_is_disconnected() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.handshake_timeout_s = 2;
-    config.limits.first_request_timeout_s = 2;
-    config.limits.header_timeout_s = 1;
-    config.limits.body_timeout_s = 2;
-    config.limits.idle_timeout_s = 2;
-    config.limits.write_timeout_s = 1;
-    config.limits.close_timeout_s = 1;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        config.limits.handshake_timeout_s = 2;
+        config.limits.first_request_timeout_s = 2;
+        config.limits.header_timeout_s = 1;
+        config.limits.body_timeout_s = 2;
+        config.limits.idle_timeout_s = 2;
+        config.limits.write_timeout_s = 1;
+        config.limits.close_timeout_s = 1;
+    })
+    .await;
     let public = &service.public;
 
     let mut silent = TcpStream::connect(public.address).await.unwrap();
@@ -138,7 +124,7 @@ async fn a_peer_that_stops_sending_or_reading_is_disconnected() {
     idle.request(1, http2::END_STREAM, "GET", "/v1/fhe/parameters", &[]).await;
     let deaf = never_reads(public).await;
     let window = zero_window(public).await;
-    assert_eq!(public.get("/v1/fhe/parameters").await.status, 200);
+    public.get("/v1/fhe/parameters").await.is(200);
 
     assert_eq!(until_closed(&mut silent).await, "");
     assert_eq!(until_closed(&mut after_tls).await, "");
@@ -156,34 +142,28 @@ async fn a_peer_that_stops_sending_or_reading_is_disconnected() {
     assert!(told, "an idle connection is told that it ends");
     window.await.unwrap();
     // The one that reads nothing does not see its end, but the service does.
-    while closed(&service, "write-timeout").await < 2 {
-        tokio::task::yield_now().await;
-    }
+    until(async || closed(&service, "write-timeout").await >= 2).await;
     drop(deaf);
     for (reason, times) in
         [("handshake-timeout", 1), ("first-request-timeout", 2), ("head-timeout", 1), ("idle-timeout", 1)]
     {
         assert!(closed(&service, reason).await >= times, "{reason}");
     }
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_sends_pings_and_reads_no_answer_is_disconnected() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    // Only the write deadline ends it: no answer to a request waits.
-    config.limits.idle_timeout_s = 600;
-    config.limits.write_timeout_s = 1;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        // Only the write deadline ends it: no answer to a request waits.
+        config.limits.idle_timeout_s = 600;
+        config.limits.write_timeout_s = 1;
+    })
+    .await;
     let mut connection = http2::Connection::open(&service.public, None).await;
     connection.request(1, http2::END_STREAM, "GET", "/v1/fhe/parameters", &[]).await;
     assert!(connection.answer(1).await.len() >= 2);
     connection.flood(&http2::frame(http2::PING, 0, 0, &[0; 8]).repeat(1000)).await;
-    while closed(&service, "write-timeout").await < 1 {
-        tokio::task::yield_now().await;
-    }
-    assert!(service.server.shutdown().await);
+    until(async || closed(&service, "write-timeout").await >= 1).await;
 }
 
 /// Connections that a client without a credential can hold open, one of each kind.
@@ -231,30 +211,27 @@ async fn sigterm_ends_the_program_with_code_0_under_clients_that_read_nothing() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shutdown_waits_for_requests_and_not_for_peers_that_read_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    // Nothing but the shutdown ends these connections, and it is given less time than they would take.
-    config.limits.idle_timeout_s = 600;
-    config.limits.write_timeout_s = 300;
-    config.limits.close_timeout_s = 1;
-    config.limits.drain_timeout_s = 600;
-    config.pipeline.batch_delay_us = 500_000;
-    let service = Service::new(config).await;
-    let people = service.people(1, 1, 41).await;
-    service.welcome(&people[0]).await;
+    let service = Service::configured(|config| {
+        // Nothing but the shutdown ends these connections, and it is given less time than they would take.
+        config.limits.idle_timeout_s = 600;
+        config.limits.write_timeout_s = 300;
+        config.limits.close_timeout_s = 1;
+        config.limits.drain_timeout_s = 600;
+        config.pipeline.batch_delay_us = 500_000;
+    })
+    .await;
+    let people = service.welcomed(1, 41).await;
     let request = serde_json::to_vec(&service.request(&people[0], &people[0].face, 1)).unwrap();
     let held = Held::open(&service.public).await;
     let public = service.public.clone();
     let waiting =
         tokio::spawn(async move { public.send(Method::POST, "/v1/authentications", &[], request).await });
-    while service.metric("trefoil_submitted_total").await < 1 {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.metric("trefoil_submitted_total").await >= 1).await;
     assert!(
         service.server.shutdown().await,
         "requests in flight are answered, and no other peer is waited for"
     );
-    assert_eq!(answer(&waiting.await.unwrap()).decision, Decision::Match);
+    waiting.await.unwrap().matches();
     held.window.await.unwrap();
 }
 
@@ -268,13 +245,14 @@ async fn honest(service: &Service) {
 /// Claim V18: A client without a credential cannot keep others out with connections that send nothing or read nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_do_not_keep_honest_clients_out() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.connections = 16;
-    config.limits.connections_per_peer = 16;
-    config.limits.idle_timeout_s = 600;
-    config.limits.first_request_timeout_s = 300;
-    let service = Service::new(config).await.at_one_node();
+    let service = Service::configured(|config| {
+        config.limits.connections = 16;
+        config.limits.connections_per_peer = 16;
+        config.limits.idle_timeout_s = 600;
+        config.limits.first_request_timeout_s = 300;
+    })
+    .await
+    .at_one_node();
     let (mut silent, mut half_open, mut idle, mut asking) = (vec![], vec![], vec![], vec![]);
     let post = "POST /v1/log/cosignatures HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\n\
                 content-length: 100\r\n\r\n";
@@ -291,25 +269,19 @@ async fn silent_connections_do_not_keep_honest_clients_out() {
         asking.push(connection);
         honest(&service).await;
     }
-    while closed(&service, "evicted").await < 4 * 32 - 16 {
-        tokio::task::yield_now().await;
-    }
+    until(async || closed(&service, "evicted").await >= 4 * 32 - 16).await;
     let states = ["handshake", "silent", "idle", "waiting", "working"];
     let mut places = 0;
     for state in states {
         places += open(&service, state).await;
     }
     assert!(places <= 16, "{places}");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V18.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_above_its_cap_loses_its_own_connections() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.connections_per_peer = 4;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| config.limits.connections_per_peer = 4).await;
     let mut honest = http2::Connection::open(&service.public, None).await;
     let other = |_| async {
         // Another address of this machine.
@@ -318,25 +290,19 @@ async fn a_peer_above_its_cap_loses_its_own_connections() {
         socket.connect(service.public.address).await.unwrap()
     };
     let mut many = join_all((0..40).map(other)).await;
-    while closed(&service, "evicted").await < 36 {
-        tokio::task::yield_now().await;
-    }
+    until(async || closed(&service, "evicted").await >= 36).await;
     for stream in &mut many[..30] {
         assert_eq!(until_closed(stream).await, "");
     }
     honest.request(1, http2::END_STREAM, "GET", "/v1/fhe/parameters", &[]).await;
     assert!(honest.answer(1).await.len() >= 2);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V18.
 /// Claim V20.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_with_too_many_refusals_in_a_row_is_closed() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.refusals_in_a_row = 5;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| config.limits.refusals_in_a_row = 5).await;
     let request = |path| format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
     let mut http1 = service.public.connect().await;
     // An answer that is not a refusal restarts the count.
@@ -359,17 +325,13 @@ async fn a_connection_with_too_many_refusals_in_a_row_is_closed() {
     }
     // The first says that no stream may be opened any more, the second, after a round trip, which one was the last.
     assert_eq!((ends, &goaways[..]), (5, &[(1 << 31) - 1, 9][..]));
-    while closed(&service, "refusals").await < 2 {
-        tokio::task::yield_now().await;
-    }
-    assert!(service.server.shutdown().await);
+    until(async || closed(&service, "refusals").await >= 2).await;
 }
 
 /// Claim V22: A client that is still sending its body gets the refusal and no reset.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_waits_for_the_body_so_that_no_reset_overtakes_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let reader = format!("Bearer {}", service.api_key(&["enrol"]).await);
     let caller = format!("Bearer {}", service.public.bearer.as_ref().unwrap());
     let json = ("content-type", "application/json");
@@ -406,45 +368,12 @@ async fn a_refusal_waits_for_the_body_so_that_no_reset_overtakes_it() {
         let body = String::from_utf8(body).unwrap();
         assert!(body.contains(&format!("\"status\":{status}")), "{body}");
     }
-    assert!(service.server.shutdown().await);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_head_that_is_too_large_gets_a_problem_and_one_that_cannot_be_read_is_counted() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let head = |bytes: usize| {
-        let padding = "x".repeat(bytes);
-        format!("GET /v1/keys HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx: {padding}\r\n\r\n")
-    };
-    let ask = async |request: String| {
-        let mut stream = service.public.connect().await;
-        stream.write_all(request.as_bytes()).await.unwrap();
-        until_closed(&mut stream).await
-    };
-    let refused = ask(head(20_000)).await;
-    assert!(refused.starts_with("HTTP/1.1 431") && refused.contains("head-too-large"), "{refused}");
-    assert!(refused.contains("request-id: "));
-    let mut http2 = http2::Connection::open(&service.public, None).await;
-    http2.request(1, http2::END_STREAM, "GET", "/v1/keys", &[("x", &"x".repeat(20_000))]).await;
-    let frames = http2.answer(1).await;
-    assert!(String::from_utf8_lossy(&frames[1].payload).contains("head-too-large"));
-    // The HTTP library answers these by itself. Where it does not read the whole request a reset follows, which may overtake the answer.
-    let refused = ask(head(100_000)).await;
-    assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 431"), "{refused}");
-    let refused = ask("GET / HTTP/1.1\r\nno colon\r\n\r\n".to_owned()).await;
-    assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");
-    while (closed(&service, "head-too-large").await, closed(&service, "malformed").await) != (1, 1) {
-        tokio::task::yield_now().await;
-    }
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V22.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_still_sends_gets_its_refusal_and_no_reset() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let bearer = service.public.bearer.as_ref().unwrap();
     let body = vec![0; 300_000];
     let head = format!(
@@ -465,5 +394,4 @@ async fn a_peer_that_still_sends_gets_its_refusal_and_no_reset() {
         peer.flush().await.unwrap();
     }
     drop(peer);
-    assert!(service.server.shutdown().await);
 }

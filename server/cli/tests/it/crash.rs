@@ -1,8 +1,7 @@
 //! A writer that is killed loses nothing that it acknowledged.
 
+use crate::world::*;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
 use trefoil_storage::store::{Log as _, Sqlite};
 
 /// Names the database to the child; absent in an ordinary run.

@@ -1,10 +1,6 @@
 //! Issuer and wallet on the command line against a running service, from the first member to a verified attestation.
 
-use crate::service::policy;
-use serde_json::json;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::Arc;
+use crate::world::*;
 use trefoil_api::CreateTenant;
 use trefoil_client::{Admin, Client, Unverified};
 use trefoil_server::server::Server;
@@ -82,15 +78,15 @@ impl World {
     #[track_caller]
     fn done(&self, command: &str) -> String {
         let output = self.run(command);
-        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        assert!(output.status.success(), "{command}: {}", output.err());
+        output.out()
     }
 
     /// Standard error of a command that ends with this code.
     #[track_caller]
     fn refused(&self, command: &str, code: i32) -> String {
         let output = self.run(command);
-        let error = String::from_utf8(output.stderr).unwrap();
+        let error = output.err();
         assert_eq!(output.status.code(), Some(code), "{command}: {error}");
         error
     }
@@ -198,9 +194,7 @@ async fn a_wallet_opens_the_next_session_when_one_has_ended_and_the_account_stay
         ))
     };
     let without = log_in(0);
-    assert!(
-        String::from_utf8_lossy(&without.stderr).contains("no session for this audience: open one first")
-    );
+    assert!(without.err().contains("no session for this audience: open one first"));
     world.done(&format!("wallet open WALLET --audience {AUDIENCE} --level 2 --chain 8 SERVICE"));
     let root = world.server.trust_root_path();
     let attested = |nonce: u8| -> serde_json::Value {
@@ -217,7 +211,7 @@ async fn a_wallet_opens_the_next_session_when_one_has_ended_and_the_account_stay
         world.done("issuer export ann ISSUER --output ann.credential");
         world.done("wallet receive ann.credential WALLET");
         let output = log_in(nonce);
-        let told = String::from_utf8(output.stderr).unwrap();
+        let told = output.err();
         assert!(output.status.success() && told.contains("opened a new session"), "{told}");
     }
     let [first, second] = [attested(1), attested(2)];

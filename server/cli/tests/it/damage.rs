@@ -1,17 +1,14 @@
 //! Whatever happens to a file of the data directory: the service starts with everything that it acknowledged, or says which file is wrong
 //! and what cures it. Damage under a running service ends it.
 
-use crate::service::{self, Service, TestClock, answer};
+use crate::world::*;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::sync::Arc;
-use trefoil_api::Decision;
 use trefoil_pipeline::Clock;
 use trefoil_server::server::Server;
-use trefoil_testing::{copy, damage, rows, volume};
+use trefoil_testing::{copy, damage, rows};
 
 /// A copy of both databases' rows, without those that count transactions and authenticate all others: looking makes files beside a database.
 fn held(data: &Path, look: &Path) -> [Vec<Vec<Value>>; 2] {
@@ -34,8 +31,7 @@ async fn used(data: &Path) -> Service {
     for person in &people {
         service.welcome(person).await;
         for nonce in 0..4 {
-            let request = service.request(person, &person.face, nonce);
-            assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+            service.login(person, &person.face, nonce).await.matches();
         }
     }
     service
@@ -138,29 +134,16 @@ async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
     copy(&live, &older);
     let people = service.people(3, 2, 16).await;
     service.welcome(&people[2]).await;
-    let request = service.request(&people[2], &people[2].face, 1);
-    answer(&service.authenticate(&request).await);
+    answer(&service.login(&people[2], &people[2].face, 1).await);
     // As a kill leaves it.
     copy(&live, &whole);
     assert!(service.server.shutdown().await);
     let good = held(&whole, &look);
-    let names = [
-        "store.sqlite",
-        "store.sqlite-wal",
-        "store.sqlite.mark",
-        "vault.sqlite",
-        "vault.sqlite-wal",
-        "vault.sqlite.mark",
-        "master.key",
-        "pepper.key",
-        "vault.key",
-        "signing.keys",
-        "trust-root.json",
-        "tls-certificate.pem",
-        "tls-private-key.pem",
-        "installation.toml",
-    ];
-    for name in names {
+    let names =
+        "store.sqlite store.sqlite-wal store.sqlite.mark vault.sqlite vault.sqlite-wal vault.sqlite.mark
+        master.key pepper.key vault.key signing.keys trust-root.json tls-certificate.pem tls-private-key.pem
+        installation.toml";
+    for name in words(names) {
         let (mut ended, mut harmless) = (0, 0);
         for round in 0..volume(300, 24) {
             copy(&whole, &data);
@@ -195,13 +178,11 @@ async fn damage_under_a_running_service_ends_it_with_the_file_and_the_cure() {
     let directory = tempfile::tempdir().unwrap();
     for round in ["a row", "the pages"] {
         let data = directory.path().join(round);
-        let service = used(&data).await.restart(service::config(&data)).await;
+        let service = used(&data).await.restart().await;
         let store = data.join("store.sqlite");
         // Until the first write the process reads the pages that were checked at its start, whatever happens to the file.
-        let tenant = serde_json::json!({"name": "other", "policy": service::policy()});
-        assert_eq!(service.admin.post("/v1/tenants", &tenant).await.status, 201);
-        let seal = service.public.get("/v1/seals/1").await;
-        assert_eq!(seal.status, 200);
+        service.admin.tenant(&service::policy()).await;
+        service.public.get("/v1/seals/1").await.is(200);
         if round == "a row" {
             let edit = "UPDATE seals SET bytes = (SELECT bytes FROM seals WHERE number = 0) WHERE number = 1";
             assert_eq!(Connection::open(&store).unwrap().execute(edit, []).unwrap(), 1);

@@ -1,8 +1,6 @@
 //! The demonstration from end to end.
 
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use crate::world::*;
 use trefoil_cli::demo::{Arguments, run};
 
 fn data() -> PathBuf {
@@ -47,8 +45,7 @@ fn six_people_log_in_and_every_answer_holds() {
 
 fn a_kept_login_verifies_with_the_printed_command_and_no_other(command: &Value) {
     let command: Vec<&str> = command.as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
-    let verified = trefoil(&command);
-    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+    trefoil(&command).done();
     let other = "00".repeat(16);
     let nonce = command.iter().position(|word| *word == "--nonce").unwrap() + 1;
     let replayed: Vec<&str> =
@@ -60,7 +57,7 @@ fn a_kept_login_verifies_with_the_printed_command_and_no_other(command: &Value) 
 fn arguments_that_cannot_be_used_are_named() {
     let refused = |arguments: &[&str], expected: &[&str]| {
         let output = trefoil(&[&["demo"], arguments].concat());
-        let text = String::from_utf8_lossy(&output.stderr);
+        let text = output.err();
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(output.stdout.is_empty());
         for part in expected {

@@ -1,13 +1,11 @@
 //! The files in `scripts/deploy`: units start what they say, and alerts name metrics that exist.
 
 use crate::exposition::Whole;
-use crate::http::{Endpoint, tls};
-use crate::key_holder_process::{KeyHolder, listen};
+use crate::http::tls;
 use crate::systemd::{Unit, copy, socket};
+use crate::world::*;
 use std::collections::BTreeSet;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use trefoil_postgres::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 
 fn folder() -> PathBuf {
@@ -68,8 +66,7 @@ async fn the_units_start_the_service_with_the_sample_configuration_and_its_crede
     let names = sockets.map(|unit| value(unit, "FileDescriptorName")).join(":");
     let (public, admin) = (socket(), socket());
     let arguments = arguments("trefoil.service", &data);
-    let made = as_the_page_says("keys init", &data, Some(&credentials));
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    as_the_page_says("keys init", &data, Some(&credentials)).done();
     let unit = Unit::start_with(
         directory.path(),
         vec![copy(&public), copy(&admin)],
@@ -81,7 +78,7 @@ async fn the_units_start_the_service_with_the_sample_configuration_and_its_crede
     unit.says("WATCHDOG=1");
     let tls = tls(&data.join("tls-certificate.pem"));
     let endpoint = Endpoint { address: public.local_addr().unwrap(), tls, bearer: None };
-    assert_eq!(endpoint.get("/v1/fhe/parameters").await.status, 200);
+    endpoint.get("/v1/fhe/parameters").await.is(200);
     let root = std::fs::read_to_string(data.join("trust-root.json")).unwrap();
     assert!(root.contains(&setting("trefoil.toml", "public_url")), "{root}");
     assert_eq!(unit.terminate().code(), Some(0));
@@ -100,7 +97,7 @@ fn keys_are_rotated_as_the_page_says(data: &Path, credential: &str, credentials:
     let (manager, _) = line.split_once(" /usr/bin/trefoil ").unwrap();
     let options: Vec<&str> = manager.split(' ').skip(1).collect();
     if let Ok(help) = Command::new("systemd-run").arg("--help").output() {
-        let help = String::from_utf8_lossy(&help.stdout).into_owned();
+        let help = help.out();
         for option in &options {
             let name = option.split('=').next().unwrap();
             assert!(
@@ -119,7 +116,7 @@ fn keys_are_rotated_as_the_page_says(data: &Path, credential: &str, credentials:
     }
     for (credentials, code) in [(None, 1), (Some(credentials), 0)] {
         let output = as_the_page_says("keys rotate", data, credentials);
-        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{}", output.err());
     }
 }
 

@@ -1,17 +1,9 @@
 //! Full disks and back: what is refused, what still works, and that nothing acknowledged is lost.
 
-use crate::http::Reply;
-use crate::program::Program;
-use crate::service::{self, AUDIENCE, Customer, Person, TestClock, answer, policy, templates_path};
 use crate::small_disk::SmallDisk;
-use hyper::Method;
-use serde_json::json;
+use crate::world::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-use trefoil_api::Authentication;
-use trefoil_attest::{Attestation, Evidence, ExpectedNonce, LogEntry, Policy, verify};
-use trefoil_testing::volume;
+use trefoil_attest::{ExpectedNonce, LogEntry, Policy, verify};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
 
@@ -30,14 +22,8 @@ impl House {
     async fn new(mib: u64, variables: &[(&str, &str)]) -> House {
         let disk = SmallDisk::new(mib);
         let program = Program::start_on(&disk, variables);
-        let tenant = json!({"name": "shop", "policy": {"attempts": service::unlimited()}});
-        let tenant = merged(tenant, policy());
-        let (public, admin) = (program.public.clone(), program.admin.clone());
-        let customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
-        let people = customer.people(4, 1, 77).await;
-        for person in &people {
-            customer.welcome(person).await;
-        }
+        let customer = Customer::of(&program, service::lenient()).await;
+        let people = customer.welcomed(4, 77).await;
         House { disk, program, customer, people, nonce: 0, answered: BTreeMap::new() }
     }
 
@@ -55,9 +41,7 @@ impl House {
         let reply = self.customer.authenticate(&request).await;
         if reply.status == 200 {
             let attestation = answer(&reply).attestation.unwrap().0;
-            let Evidence::Full(seal) = Attestation::decode(&attestation).unwrap().evidence else {
-                panic!("full")
-            };
+            let seal = crate::service::seal(&attestation);
             self.answered.insert(seal.header.seal_number, seal.header.digest());
         }
         reply
@@ -66,7 +50,7 @@ impl House {
     /// A typed client with the customer's key.
     async fn erase(&self, person: usize) -> Reply {
         let path = templates_path(&self.people[person]);
-        self.customer.public.send(Method::DELETE, &path, &[], String::new()).await
+        self.customer.public.delete(&path).await
     }
 
     async fn revoke(&self, person: usize) -> Reply {
@@ -103,13 +87,6 @@ impl House {
     }
 }
 
-fn merged(mut tenant: serde_json::Value, policy: serde_json::Value) -> serde_json::Value {
-    for (key, value) in policy.as_object().unwrap() {
-        tenant["policy"][key] = value.clone();
-    }
-    tenant
-}
-
 /// After a kill: the process is started again on what it left.
 async fn started_again(mut house: House, variables: &[(&str, &str)]) -> House {
     let program = Program::start_on(&house.disk, variables);
@@ -141,17 +118,17 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     refused.problem(503, "disk-low");
     house.customer.enrol(&house.people[0], "again").await.problem(503, "disk-low");
     house.customer.prove(&house.people[0]).await.problem(503, "disk-low");
-    let rotation = format!("/v1/tenants/{}/key-rotation", hex::encode(house.customer.tenant));
+    let rotation = house.customer.path("/key-rotation");
     house.program.admin.post(&rotation, &json!({})).await.problem(503, "disk-low");
-    assert_eq!(house.erase(3).await.status, 200);
+    house.erase(3).await.is(200);
     assert!(reserve.exists(), "there was room");
 
     // The log and other files take the remaining space.
     house.disk.fill(0);
     assert!(house.disk.free() < 64 << 10);
-    assert_eq!(house.revoke(2).await.status, 200);
+    house.revoke(2).await.is(200);
     assert!(!reserve.exists(), "its room was needed");
-    assert_eq!(house.erase(2).await.status, 200);
+    house.erase(2).await.is(200);
     house.disk.fill(0);
     let root = house.customer.make_people(1, 2, 78).0;
     let next = house.customer.next_root(root, 2, 1);
@@ -169,7 +146,7 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     house.nothing_is_lost().await;
     house.program.kill();
     let mut house = started_again(house, &SMALL).await;
-    assert_eq!(house.erase(1).await.status, 200);
+    house.erase(1).await.is(200);
     house.login(1).await.problem(404, "subject-unknown");
     house.nothing_is_lost().await;
     // Killed on a disk without a free byte, and started there.
@@ -178,7 +155,7 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     house.disk.fill(0);
     house.program = Program::start_on(&house.disk, &SMALL);
     house.customer.moved((house.program.public.clone(), house.program.admin.clone()));
-    assert_eq!(house.erase(0).await.status, 200);
+    house.erase(0).await.is(200);
     assert_eq!(house.program.terminate().code(), Some(0));
 }
 

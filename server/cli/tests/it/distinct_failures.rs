@@ -1,35 +1,28 @@
 //! A caller that tries a few faces on many people, and a backend whose people fail now and then.
 
-use crate::enrolment::join_all;
-use crate::http::{Endpoint, Reply};
-use crate::service::{self, Person, Service, answer};
-use serde_json::{Value, json};
+use crate::world::*;
 use std::collections::BTreeSet;
-use trefoil_api::{Decision, Source};
+use trefoil_api::Source;
 
 /// People that are tried.
 const PEOPLE: u32 = 40;
 /// Faces that each is tried with.
 const PROBES: u64 = 5;
 
-async fn with_people(people: u32, seed: u64) -> (Service, Vec<Person>, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut config = service::config(&folder.path().join("data"));
-    config.limits.distinct_failures = 10;
-    // Otherwise five failures would lock a subject out.
-    let mut policy = service::policy();
-    policy["attempts"] = service::unlimited();
-    let service = Service::with_policy(config, policy).await.at_one_node();
-    let people = service.people(people, 1, seed).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
-    (service, people, folder)
+async fn with_people(people: u32, seed: u64) -> (Service, Vec<Person>) {
+    let service = Service::own(service::lenient(), |config| {
+        config.limits.distinct_failures = 10;
+        // Otherwise five failures would lock a subject out.
+    })
+    .await
+    .at_one_node();
+    let people = service.welcomed(people, seed).await;
+    (service, people)
 }
 
 /// A login of a person with somebody's face, and whether it was decided.
 async fn tried(service: &Service, person: &Person, face: &Person, nonce: u64) -> Option<Decision> {
-    let reply = service.authenticate(&service.request(person, &face.face, nonce)).await;
+    let reply = service.login(person, &face.face, nonce).await;
     if reply.status == 429 {
         is_refused(&reply);
         return None;
@@ -44,7 +37,7 @@ fn is_refused(reply: &Reply) {
 }
 
 async fn counted(service: &Service) -> (u64, Value) {
-    let path = format!("/v1/tenants/{}", hex::encode(service.tenant));
+    let path = service.path("");
     let shown = service.admin.get(&path).await.json();
     let counted = service.metric("trefoil_distinct_failures_refused_total").await;
     (counted, shown["distinct_failures_refused"].clone())
@@ -54,7 +47,7 @@ async fn counted(service: &Service) -> (u64, Value) {
 /// refused even if a fifth of its people fail at first.
 #[tokio::test(flavor = "multi_thread")]
 async fn five_faces_on_many_people_are_stopped_after_ten_of_them() {
-    let (service, people, _folder) = with_people(PEOPLE + 1, 71).await;
+    let (service, people) = with_people(PEOPLE + 1, 71).await;
     let (stranger, people) = people.split_first().unwrap();
     let (mut failed, mut refused) = (BTreeSet::new(), 0);
     for probe in 0..PROBES {
@@ -73,18 +66,16 @@ async fn five_faces_on_many_people_are_stopped_after_ten_of_them() {
     // Another key of the tenant is another caller, and an operator sees the key in the list.
     let other = service.api_key(&["authenticate"]).await;
     let request = service.request(&people[30], &people[30].face, 99);
-    let own = service.public.with_bearer(&other).post("/v1/authentications", &json!(request)).await;
-    assert_eq!(answer(&own).decision, Decision::Match);
+    service.public.with_bearer(&other).post("/v1/authentications", &json!(request)).await.matches();
     // A tried subject that matches makes room for one more; the others are forgotten at the end of the window.
     assert_eq!(tried(&service, &people[0], &people[0], 100).await, Some(Decision::Match));
     assert_eq!(tried(&service, &people[39], &people[39], 101).await, Some(Decision::Match));
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V63.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_people_tried_at_once_are_stopped_as_early_as_one_after_the_other() {
-    let (service, people, _folder) = with_people(PEOPLE + 1, 72).await;
+    let (service, people) = with_people(PEOPLE + 1, 72).await;
     let (stranger, people) = people.split_first().unwrap();
     let logins: Vec<_> = people.iter().map(|person| service.request(person, &stranger.face, 1)).collect();
     let batches = logins.chunks(20).map(async |logins| {
@@ -98,13 +89,12 @@ async fn many_people_tried_at_once_are_stopped_as_early_as_one_after_the_other()
     let decided = results.iter().filter(|result| result["decision"] == "no_match").count();
     let refused = results.iter().filter(|result| result["problem"]["code"] == "distinct-failures").count();
     assert_eq!((decided, refused), (10, 30), "{results:?}");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V63.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backend_whose_people_fail_now_and_then_is_untouched() {
-    let (service, people, _folder) = with_people(PEOPLE, 73).await;
+    let (service, people) = with_people(PEOPLE, 73).await;
     for round in 0..3 {
         // All at once: each key begins with little room, and gains more as its people match.
         let logins = people.iter().enumerate().map(|(at, person)| {
@@ -124,26 +114,25 @@ async fn a_backend_whose_people_fail_now_and_then_is_untouched() {
         join_all(logins).await;
     }
     assert_eq!(counted(&service).await, (0, json!(0)));
-    assert!(service.server.shutdown().await);
 }
 
 /// A busy backend: most of its people match, so its API key has room for many that fail.
-async fn busy(seed: u64) -> (Service, Vec<Person>, tempfile::TempDir) {
-    let (service, people, folder) = with_people(PEOPLE, seed).await;
+async fn busy(seed: u64) -> (Service, Vec<Person>) {
+    let (service, people) = with_people(PEOPLE, seed).await;
     for person in &people {
         let mut request = service.request(person, &person.face, 1);
         // Its own source, as each of its people has one.
         request.source = Source::new(hex::encode(&person.handle.to_bytes()[..16]));
-        assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+        service.authenticate(&request).await.matches();
     }
-    (service, people, folder)
+    (service, people)
 }
 
 /// Claim V71: Logins from one source that the application names fail for at most ten of forty people, even through two API keys of a
 /// backend whose people match, and logins from another source still work.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_source_behind_a_busy_backend_is_stopped_after_ten_people_and_the_others_go_on() {
-    let (service, people, _folder) = busy(74).await;
+    let (service, people) = busy(74).await;
     let attack = async |person: &Person, nonce: u64, source: Option<&str>, endpoint: &Endpoint| {
         let mut request = service.request(person, &people[0].face, nonce);
         request.source = source.map(|source| Source::new(source).unwrap());
@@ -164,7 +153,7 @@ async fn one_source_behind_a_busy_backend_is_stopped_after_ten_people_and_the_ot
                 assert_eq!(reply.headers["retry-after"], "60");
                 refused += 1;
             } else {
-                assert_eq!(answer(&reply).decision, Decision::NoMatch);
+                reply.denies();
                 failed.insert(person.handle);
             }
         }
@@ -179,11 +168,8 @@ async fn one_source_behind_a_busy_backend_is_stopped_after_ten_people_and_the_ot
     let results = service.public.post("/v1/authentications/batch", &batch).await.json();
     assert_eq!(results["results"][0]["problem"]["code"], "distinct-failures", "{results}");
     assert_eq!(results["results"][1]["decision"], "match");
-    assert_eq!(
-        answer(&attack(&people[38], 60, Some("another"), &service.public).await).decision,
-        Decision::NoMatch
-    );
-    assert_eq!(answer(&attack(&people[38], 61, None, &service.public).await).decision, Decision::NoMatch);
+    attack(&people[38], 60, Some("another"), &service.public).await.denies();
+    attack(&people[38], 61, None, &service.public).await.denies();
     let metrics = service.admin.get("/metrics").await;
     assert!(!metrics.text().contains("198.51"));
     service.clock.advance(3_601);
@@ -191,12 +177,11 @@ async fn one_source_behind_a_busy_backend_is_stopped_after_ten_people_and_the_ot
     attack(&people[39], 70, Some("198.51.100.7, hashed"), &service.public)
         .await
         .problem(410, "session-expired");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_is_a_short_text() {
-    let (service, people, _folder) = with_people(1, 75).await;
+    let (service, people) = with_people(1, 75).await;
     for wrong in [json!(""), json!("x".repeat(65)), json!("a\nb"), json!(7)] {
         let mut request = json!(service.request(&people[0], &people[0].face, 1));
         request["source"] = wrong.clone();
@@ -206,10 +191,5 @@ async fn a_source_is_a_short_text() {
     }
     let mut longest = service.request(&people[0], &people[0].face, 1);
     longest.source = Source::new("x".repeat(64));
-    assert_eq!(
-        answer(&service.authenticate(&longest).await).decision,
-        Decision::Match,
-        "the MAC does not cover it"
-    );
-    assert!(service.server.shutdown().await);
+    assert_eq!(service.authenticate(&longest).await.decision(), Decision::Match, "the MAC does not cover it");
 }

@@ -1,9 +1,6 @@
 //! `trefoil doctor` beside a running service: it holds nothing up, and its exit code says how bad it is.
 
-use crate::program::Program;
-use serde_json::Value;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use crate::world::*;
 use trefoil_host::identity::Identity;
 use trefoil_storage::data_dir::DataDir;
 
@@ -19,33 +16,31 @@ pub(crate) fn doctor(data: &Path, program: &Program, rest: &[&str], variables: &
         .unwrap()
 }
 
-fn text(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
+/// `trefoil admin ready` without a token.
+fn probed(program: &Program) -> Output {
+    let (admin, data) = (format!("https://{}", program.admin.address), program.data());
+    trefoil(&["admin", "ready", "--admin", &admin, "--data-dir", data.to_str().unwrap()])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn beside_a_running_service_it_exits_0_1_or_2() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let program = Program::start(&data, Stdio::null(), &[]);
-    let well = doctor(&data, &program, &[], &[]);
-    assert_eq!(well.status.code(), Some(0), "{}", text(&well));
-    assert!(text(&well).contains("runs and takes requests"), "{}", text(&well));
+    let program = Program::own(&[]);
+    let data = program.data();
+    doctor(&data, &program, &[], &[]).ends(0, "runs and takes requests");
     let warned = doctor(&data, &program, &["--json"], &[("TREFOIL_DISK_RESERVE_MIB", "32")]);
-    assert_eq!(warned.status.code(), Some(1), "{}", text(&warned));
-    let json: Value = serde_json::from_str(&text(&warned)).unwrap();
+    warned.ends(1, "");
+    let json: Value = serde_json::from_str(&warned.out()).unwrap();
     assert_eq!(json["status"], "warning");
     let codes = json["findings"].as_array().unwrap().iter().filter(|finding| finding["level"] != "ok");
     assert_eq!(codes.map(|finding| &finding["code"]).collect::<Vec<_>>(), ["disk-reserve"]);
     let broken = doctor(&data, &program, &[], &[("TREFOIL_SERVR_LISTEN", "127.0.0.1:1")]);
-    assert_eq!(broken.status.code(), Some(2));
-    assert!(text(&broken).contains("did you mean TREFOIL_SERVER_LISTEN?"), "{}", text(&broken));
+    broken.ends(2, "did you mean TREFOIL_SERVER_LISTEN?");
     program.serves(1).await;
     assert_eq!(program.terminate().code(), Some(0));
 }
 
 #[test]
-fn a_service_without_its_key_holder_is_not_ready() {
+fn a_service_without_its_key_holder_is_not_ready_and_fails_its_probe_with_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     drop(Identity::open(&DataDir::open(&data).unwrap(), trefoil_key_holder::cli::GATEWAY_IDENTITY).unwrap());
@@ -53,10 +48,10 @@ fn a_service_without_its_key_holder_is_not_ready() {
     let away = [("TREFOIL_KEYHOLDER_URL", away.as_str()), ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "10")];
     let program = Program::start(&data, Stdio::null(), &away);
     let broken = doctor(&data, &program, &[], &away);
-    assert_eq!(broken.status.code(), Some(2));
     for code in ["key-holder-away", "service-not-ready"] {
-        assert!(text(&broken).contains(&format!("broken   {code}")), "{}", text(&broken));
+        broken.ends(2, &format!("broken   {code}"));
     }
+    probed(&program).ends(1, "key-holder");
     assert_eq!(program.terminate().code(), Some(0));
 }
 
@@ -66,26 +61,19 @@ fn a_service_without_its_key_holder_is_not_ready() {
 /// As the page on operators says: an owner and a viewer are made, and the first owner is revoked.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_first_owner_doctor_and_a_probe_find_a_service_well() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let program = Program::start(&data, Stdio::null(), &[]);
+    let mut program = Program::own(&[]);
+    let data = program.data();
     let admin = format!("https://{}", program.admin.address);
-    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let file = |name: &str| program.file(name).to_str().unwrap().to_owned();
     let (ann, nightly) = (file("ann.token"), file("nightly.token"));
     let operator = |arguments: &[&str]| {
         let place = ["admin", "--admin", &admin, "--data-dir", data.to_str().unwrap()];
-        let output = crate::cli::trefoil(&[&place, arguments].concat());
-        (crate::cli::code(&output), String::from_utf8(output.stderr).unwrap())
+        trefoil(&[&place, arguments].concat())
     };
-    for made in [
-        operator(&["operator", "create", "ann", "--role", "owner", "--output", &ann]),
-        operator(&["operator", "create", "nightly", "--role", "viewer", "--output", &nightly]),
-        operator(&["operator", "revoke", "0000000000000000", "--admin-token-file", &ann]),
-    ] {
-        assert_eq!(made.0, 0, "{}", made.1);
-    }
-    let (code, refused) = operator(&["tenant", "list"]);
-    assert_eq!(code, 1);
+    operator(&["operator", "create", "ann", "--role", "owner", "--output", &ann]).done();
+    operator(&["operator", "create", "nightly", "--role", "viewer", "--output", &nightly]).done();
+    operator(&["operator", "revoke", "0000000000000000", "--admin-token-file", &ann]).done();
+    let refused = operator(&["tenant", "list"]).ends(1, "");
     for words in
         ["caller-unauthenticated", "admin.token is not accepted: it is revoked", "--admin-token-file"]
     {
@@ -93,12 +81,10 @@ async fn without_the_first_owner_doctor_and_a_probe_find_a_service_well() {
     }
     assert!(!refused.contains("Authorization"), "advice for those who send requests: {refused}");
 
-    let with = doctor(&data, &program, &["--admin-token-file", &nightly], &[]);
-    assert_eq!(with.status.code(), Some(0), "{}", text(&with));
-    assert!(text(&with).contains("runs and takes requests"), "{}", text(&with));
+    doctor(&data, &program, &["--admin-token-file", &nightly], &[]).ends(0, "runs and takes requests");
     let without = doctor(&data, &program, &["--json"], &[]);
-    assert_eq!(without.status.code(), Some(1), "{}", text(&without));
-    let json: Value = serde_json::from_str(&text(&without)).unwrap();
+    without.ends(1, "");
+    let json: Value = serde_json::from_str(&without.out()).unwrap();
     let found = json["findings"].as_array().unwrap().iter().filter(|finding| finding["level"] != "ok");
     let found: Vec<_> = found.collect();
     let [token] = &found[..] else { panic!("{found:?}") };
@@ -106,36 +92,13 @@ async fn without_the_first_owner_doctor_and_a_probe_find_a_service_well() {
     assert!(token["place"].as_str().unwrap().ends_with("admin.token"), "{token}");
     assert!(token["remedy"].as_str().unwrap().contains("--admin-token-file"), "{token}");
     let lost = doctor(&data, &program, &["--admin-token-file", "/nowhere/token"], &[]);
-    assert!(
-        text(&lost).contains("warning  admin-token-unreadable") && text(&lost).contains("/nowhere/token")
-    );
+    assert!(lost.out().contains("warning  admin-token-unreadable") && lost.out().contains("/nowhere/token"));
     for shown in [&without, &lost] {
-        assert!(text(shown).contains("runs and takes requests"), "{}", text(shown));
+        assert!(shown.out().contains("runs and takes requests"), "{}", shown.out());
     }
 
-    let probed = || {
-        let output =
-            crate::cli::trefoil(&["admin", "ready", "--admin", &admin, "--data-dir", data.to_str().unwrap()]);
-        (crate::cli::code(&output), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
-    };
-    assert_eq!(probed(), (0, "ready\n".to_owned()));
-    assert_eq!(program.terminate().code(), Some(0));
-    let (code, said) = probed();
-    assert!(code == 1 && said.contains("nothing listens there"), "{said}");
-}
-
-#[test]
-fn a_service_that_is_not_ready_fails_its_probe_with_the_reason() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    drop(Identity::open(&DataDir::open(&data).unwrap(), trefoil_key_holder::cli::GATEWAY_IDENTITY).unwrap());
-    let away = format!("tls://127.0.0.1:9#{}", "1".repeat(64));
-    let away = [("TREFOIL_KEYHOLDER_URL", away.as_str()), ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "10")];
-    let program = Program::start(&data, Stdio::null(), &away);
-    let url = format!("https://{}", program.admin.address);
-    let asked =
-        crate::cli::trefoil(&["admin", "ready", "--admin", &url, "--data-dir", data.to_str().unwrap()]);
-    let said = String::from_utf8(asked.stderr.clone()).unwrap();
-    assert!(crate::cli::code(&asked) == 1 && said.contains("key-holder"), "{said}");
-    assert_eq!(program.terminate().code(), Some(0));
+    assert_eq!(probed(&program).done(), "ready\n");
+    program.signal("-TERM");
+    assert_eq!(program.wait().code(), Some(0));
+    probed(&program).ends(1, "nothing listens there");
 }

@@ -1,7 +1,6 @@
 //! Completions and manual pages, as the program makes them.
 
-use crate::cli::{code, trefoil};
-use std::process::Command;
+use crate::world::*;
 
 /// Every command as its words, from the help texts.
 fn commands(of: &[String]) -> Vec<Vec<String>> {
@@ -27,7 +26,7 @@ fn each_shell_is_told_of_every_command_and_bash_completes_them() {
     );
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let made = trefoil(&["completions", shell]);
-        let script = String::from_utf8(made.stdout.clone()).unwrap();
+        let script = made.out();
         assert_eq!(code(&made), 0);
         for command in &commands {
             assert!(script.contains(command.last().unwrap().as_str()), "{shell}: {command:?}");
@@ -45,8 +44,7 @@ fn each_shell_is_told_of_every_command_and_bash_completes_them() {
              _trefoil trefoil \"${{COMP_WORDS[COMP_CWORD]}}\" ''; echo \"${{COMPREPLY[@]}}\"",
             path.display()
         );
-        let output = Command::new("bash").args(["-c", &script]).output().unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        Command::new("bash").args(["-c", &script]).output().unwrap().out().trim().to_owned()
     };
     assert_eq!(complete("trefoil quick"), "quickstart");
     assert_eq!(complete("trefoil admin api-key rev"), "revoke");
@@ -67,9 +65,9 @@ fn there_is_a_manual_page_for_each_command() {
     let pages = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(pages, commands.len() + 1, "and that of the program");
     let missing = trefoil(&["man", "--directory", folder.path().join("none").to_str().unwrap()]);
-    let told = String::from_utf8(missing.stderr.clone()).unwrap();
+    let told = missing.err();
     assert!(code(&missing) == 1 && told.contains("none") && told.contains("name a folder"), "{told}");
     let update = trefoil(&["issuer", "update", "ada", "--directory", "x", "--level", "3"]);
-    let told = String::from_utf8(update.stderr).unwrap();
+    let told = update.err();
     assert!(told.contains("--commitment") && told.contains("--expires"), "{told}");
 }

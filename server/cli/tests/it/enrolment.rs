@@ -1,14 +1,11 @@
 //! Enrolment, idempotency, deletion.
 
-use crate::http::Reply;
-use crate::service::{self, Service, answer, templates_path};
-use hyper::Method;
-use trefoil_api::Decision;
+use crate::world::*;
+use std::panic::Location;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_enrolment_happens_once_per_idempotency_key_and_subject() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 1).await;
     let first = service.enrol(&people[0], "a").await;
     assert_eq!((first.status.as_u16(), first.json()["generation"].as_u64()), (201, Some(1)));
@@ -24,14 +21,12 @@ async fn an_enrolment_happens_once_per_idempotency_key_and_subject() {
     service.enrol(&people[1], "a").await.problem(422, "idempotency-key-reused");
     service.enrol(&people[0], "b").await.problem(409, "template-exists");
     service.enrol(&people[0], "b").await.problem(409, "template-exists");
-    assert_eq!(service.enrol(&people[1], "b").await.status, 201);
-    assert!(service.server.shutdown().await);
+    service.enrol(&people[1], "b").await.is(201);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_enrolments_of_one_subject_leave_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(1, 1, 2).await;
     let keys: Vec<String> = (0..8).map(|i| format!("k{i}")).collect();
     let mut statuses = Vec::new();
@@ -41,32 +36,23 @@ async fn concurrent_enrolments_of_one_subject_leave_one() {
     }
     statuses.sort_unstable();
     assert_eq!(statuses, [vec![201], vec![409; 7]].concat());
-    let opened = service.prove(&people[0]).await;
-    assert_eq!(opened.status, 201, "{}", opened.text());
-    let request = service.request(&people[0], &people[0].face, 1);
-    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    service.prove(&people[0]).await.is(201);
+    service.login(&people[0], &people[0].face, 1).await.matches();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_template_is_gone_and_its_generation_is_not_used_again() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(1, 1, 3).await;
+    let service = Service::start().await;
+    let people = service.welcomed(1, 3).await;
     let person = &people[0];
-    service.welcome(person).await;
-    let request = service.request(person, &person.face, 1);
-    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    service.login(person, &person.face, 1).await.matches();
     let path = templates_path(person);
-    assert_eq!(service.public.send(Method::DELETE, &path, &[], "").await.status, 200);
-    service.public.send(Method::DELETE, &path, &[], "").await.problem(404, "subject-unknown");
-    let request = service.request(person, &person.face, 2);
-    service.authenticate(&request).await.problem(404, "subject-unknown");
+    service.public.delete(&path).await.is(200);
+    service.public.delete(&path).await.problem(404, "subject-unknown");
+    service.login(person, &person.face, 2).await.problem(404, "subject-unknown");
     let enrolled = service.enrol(person, "again").await;
     assert_eq!((enrolled.status.as_u16(), enrolled.json()["generation"].as_u64()), (201, Some(2)));
-    let request = service.request(person, &person.face, 3);
-    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    service.login(person, &person.face, 3).await.matches();
 }
 
 /// Polls all futures on this task; enough for tests, and no dependency.
@@ -86,4 +72,16 @@ pub(crate) async fn join_all<F: Future>(futures: impl Iterator<Item = F>) -> Vec
     })
     .await;
     pending.into_iter().filter_map(|(_, output)| output).collect()
+}
+
+/// Waits until it is so; a test waits no longer than two minutes.
+#[track_caller]
+pub(crate) fn until(mut is: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {
+    let (caller, begun) = (Location::caller(), Instant::now());
+    async move {
+        while !is().await {
+            assert!(begun.elapsed() < Duration::from_secs(120), "{caller}: it is never so");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
 }

@@ -1,21 +1,12 @@
 //! Erasure in numbers: erased data is in no file soon after the answer, and no other subject is affected.
 
-use crate::enrolment::join_all;
-use crate::http::Endpoint;
 use crate::reports;
-use crate::service::{self, Customer, Person, Service, answer};
-use hyper::Method;
-use serde_json::json;
+use crate::world::*;
 use sha3::{Digest as _, Sha3_256};
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trefoil_api::{Base64, Decision, Vector};
-use trefoil_attest::{What, verify_change};
-use trefoil_pipeline::Clock as _;
-use trefoil_testing::{Patterns, search, volume};
-use trefoil_types::{Handle, TenantId};
+use trefoil_attest::What;
+use trefoil_testing::{Patterns, search};
+use trefoil_types::TenantId;
 
 /// Erasures of the full volume.
 const ERASURES: usize = 1_000;
@@ -66,33 +57,15 @@ fn found(data: &Path, pieces: &[(String, Vec<u8>)]) -> BTreeSet<String> {
 
 async fn logs_in(service: &Service, people: &[Person], nonce: u64) {
     for person in people {
-        let request = service.request(person, &person.face, nonce);
-        assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+        service.login(person, &person.face, nonce).await.matches();
     }
-}
-
-fn path(handle: &Handle) -> String {
-    format!("/v1/subjects/{}/templates", hex::encode(handle))
-}
-
-/// Enrols somebody who never logs in.
-async fn enrol(service: &Service, handle: &Handle, face: &[f32; 128]) {
-    let body = json!({"embedding": Vector::new(*face), "consent_ref": "form 7"});
-    let key = hex::encode(handle);
-    let headers = [("idempotency-key", key.as_str())];
-    let enrolled = service.public.send(Method::POST, &path(handle), &headers, body.to_string()).await;
-    assert_eq!(enrolled.status, 201, "{}", enrolled.text());
 }
 
 /// Erases, and verifies the receipt.
 async fn erase(service: &Service, handle: Handle) {
-    let erased = service.public.send(Method::DELETE, &path(&handle), &[], "").await;
-    assert_eq!(erased.status, 200, "{}", erased.text());
-    let receipt =
-        serde_json::from_value::<Base64>(erased.json()["receipt"]["attestation"].clone()).unwrap().0;
-    let now = service.clock.unix_s();
-    let verified = verify_change(&receipt, &service.trust_root, Some(&service.tenant), now).unwrap();
-    assert_eq!(verified.change().what, What::Erased { handle, generation: 1 });
+    let path = format!("/v1/subjects/{}/templates", hex::encode(handle));
+    let erased = service.public.delete(&path).await.is(200).json();
+    assert_eq!(service.receipt(&erased).0, What::Erased { handle, generation: 1 });
 }
 
 /// Claim V53: The bytes of an erased subject (data key, template, salt at the key-holder) are in no file of the data directory within a
@@ -102,18 +75,15 @@ async fn erase(service: &Service, handle: Handle) {
 /// is emptied once it ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_erased_is_in_no_file_within_a_minute_and_neighbours_log_in() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
+    let data = service.data();
     let count = volume(ERASURES, ROUND);
     let neighbours = &service.people(NEIGHBOURS as u32, 1, 61).await[..];
-    for person in neighbours {
-        service.welcome(person).await;
-    }
+    service.welcome_all(neighbours).await;
     let leaving: Vec<Handle> =
         (0..count).map(|number| Handle::new(Sha3_256::digest(number.to_le_bytes()).into())).collect();
     for (handle, person) in leaving.iter().zip(neighbours.iter().cycle()) {
-        enrol(&service, handle, &person.face).await;
+        service.public.enrol(handle, &person.face, &hex::encode(handle)).await.is(201);
     }
     logs_in(&service, neighbours, 1).await;
     let pieces = stored(&data);
@@ -149,19 +119,12 @@ async fn what_was_erased_is_in_no_file_within_a_minute_and_neighbours_log_in() {
 /// no file of the data directory within a minute of the answer, and its neighbour logs in as before.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_deleted_tenant_nothing_is_left_but_its_root_log_and_its_neighbour_logs_in() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let service = Service::new(service::config(&data)).await;
-    let people = service.people(5, 1, 62).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::start().await;
+    let data = service.data();
+    let people = service.welcomed(5, 62).await;
     logs_in(&service, &people, 1).await;
-    let tenant = json!({ "name": "neighbour", "policy": service::policy() });
-    let (public, admin, clock) = (service.public.clone(), service.admin.clone(), Arc::clone(&service.clock));
-    let neighbour = Customer::new(public, admin, clock, tenant).await;
-    let neighbours = neighbour.people(1, 1, 63).await;
-    neighbour.welcome(&neighbours[0]).await;
+    let neighbour = service.neighbour(service::policy()).await;
+    let neighbours = neighbour.welcomed(1, 63).await;
 
     let mut pieces = stored(&data);
     pieces.extend(of_tenant(&data, service.tenant));
@@ -174,51 +137,39 @@ async fn of_a_deleted_tenant_nothing_is_left_but_its_root_log_and_its_neighbour_
         "each is in some file before"
     );
 
-    let path = |rest: &str| format!("/v1/tenants/{}{rest}", hex::encode(service.tenant));
-    let delete = async || service.admin.send(Method::DELETE, &path(""), &[], "").await;
+    let delete = async || service.admin.delete(&service.path("")).await;
     delete().await.problem(409, "tenant-in-use");
-    assert_eq!(service.admin.post(&path("/disable"), &json!({})).await.status, 200);
+    service.admin.post(&service.path("/disable"), &json!({})).await.is(200);
     let before =
         service.public.get(&format!("/v1/credentials/roots/{}", hex::encode(service.tenant))).await.json();
     let begun = Instant::now();
-    let deleted = delete().await;
-    assert_eq!(
-        (deleted.status.as_u16(), &deleted.json()["templates"]),
-        (200, &json!(5)),
-        "{}",
-        deleted.text()
-    );
-    let receipt =
-        serde_json::from_value::<Base64>(deleted.json()["receipt"]["attestation"].clone()).unwrap().0;
-    let now = service.clock.unix_s();
-    let verified = verify_change(&receipt, &service.trust_root, Some(&service.tenant), now).unwrap();
-    assert_eq!(verified.change().what, What::TenantDeleted { templates: 5 });
+    let deleted = delete().await.is(200).json();
+    assert_eq!(deleted["templates"], 5);
+    assert_eq!(service.receipt(&deleted).0, What::TenantDeleted { templates: 5 });
     while found(&data, &pieces) != staying {
         assert!(begun.elapsed() < GONE_WITHIN, "{:?}", found(&data, &pieces));
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 
     delete().await.problem(404, "tenant-unknown");
-    service.admin.get(&path("")).await.problem(404, "tenant-unknown");
-    service.admin.post(&path("/enable"), &json!({})).await.problem(404, "tenant-unknown");
+    service.admin.get(&service.path("")).await.problem(404, "tenant-unknown");
+    service.admin.post(&service.path("/enable"), &json!({})).await.problem(404, "tenant-unknown");
     service.public.post("/v1/authentications", &json!({})).await.problem(401, "caller-unauthenticated");
     let listed = service.admin.get("/v1/tenants").await.json();
     assert_eq!(listed["tenants"].as_array().unwrap().len(), 1);
     let metrics = service.admin.get("/metrics").await;
     assert!(!metrics.text().contains(&hex::encode(service.tenant)), "its partition of the cache is gone");
-    let request = neighbour.request(&neighbours[0], &neighbours[0].face, 7);
-    assert_eq!(answer(&neighbour.authenticate(&request).await).decision, Decision::Match);
+    neighbour.login(&neighbours[0], &neighbours[0].face, 7).await.matches();
 
     // The log of its roots stays, after a restart too.
     let (tenant, neighbour_key) = (service.tenant, neighbour.public.bearer.clone().unwrap());
-    let service = service.restart(service::config(&data)).await;
+    let service = service.restart().await;
     let stranger = Endpoint { bearer: None, ..service.public.clone() };
     let roots = stranger.get(&format!("/v1/credentials/roots/{}", hex::encode(tenant))).await.json();
     assert_eq!((&roots, roots["roots"].as_array().unwrap().len()), (&before, 1));
     let call = service.public.with_bearer(&neighbour_key).post("/v1/authentications", &json!({})).await;
     call.problem(422, "field-invalid");
     assert_eq!(found(&data, &pieces), staying);
-    assert!(service.server.shutdown().await);
 }
 
 /// The name under which pieces of the tenant's own records are searched for.

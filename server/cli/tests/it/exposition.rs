@@ -1,21 +1,15 @@
 //! The page of metrics, and that no stranger adds to it.
 
-use crate::http::Endpoint;
-use crate::key_holder_process::KeyHolder;
-use crate::program::Program;
-use crate::quorum::{init, start};
-use crate::service;
-use serde_json::json;
+use crate::quorum::{Three, start};
+use crate::world::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Stdio;
-use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// A service with three key-holders, which shows all metrics but has no values of those of a fleet and of callers' certificates.
 pub(crate) struct Whole {
     pub(crate) program: Program,
-    _holders: [KeyHolder; 3],
+    _three: Three,
     _folder: TempDir,
 }
 
@@ -23,24 +17,21 @@ impl Whole {
     pub(crate) async fn start() -> Whole {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
-        let holders = init(&folder.path().join("three"), &data).each_ref().map(|config| start(config));
-        let quorum = holders.each_ref().map(KeyHolder::url).join(",");
+        let three = Three::beside(&data, start);
+        let quorum = three.urls().join(",");
         let variables = [("TREFOIL_KEYHOLDER_QUORUM", &*quorum), ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "60000")];
         let program = Program::start(&data, Stdio::null(), &variables);
         // A family of problems has samples once there is one, those by tenant once there is a tenant.
-        assert_eq!(program.public.get("/nothing").await.status, 404);
+        program.public.get("/nothing").await.is(404);
         let tenant = json!({"name": "shop", "policy": service::policy()});
-        let mut tries = 0..600;
-        loop {
+        // Until it has reached all three.
+        until(async || {
             let created = program.admin.post("/v1/tenants", &tenant).await;
-            if created.status == 201 {
-                break;
-            }
-            // Until it has reached all three.
-            assert!(created.status == 503 && tries.next().is_some(), "{}", created.text());
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        Whole { program, _holders: holders, _folder: folder }
+            assert!([201, 503].contains(&created.status.as_u16()), "{}", created.text());
+            created.status == 201
+        })
+        .await;
+        Whole { program, _three: three, _folder: folder }
     }
 
     /// The page, once it has the key-holders' counts, which are read once a second, and a rate, which a first look does not have.
@@ -99,21 +90,10 @@ fn junk(word: &str) -> Vec<String> {
         request(&word.to_uppercase(), "/v1/authentications", ""),
         request(&word.to_uppercase(), &format!("/{word}"), ""),
     ];
-    for name in [
-        "authorization",
-        "accept",
-        "content-type",
-        "idempotency-key",
-        "if-none-match",
-        "origin",
-        "prefer",
-        "referer",
-        "request-id",
-        "user-agent",
-        "x-forwarded-for",
-        "x-http-method-override",
-        word,
-    ] {
+    let names =
+        "authorization accept content-type idempotency-key if-none-match origin prefer referer request-id
+        user-agent x-forwarded-for x-http-method-override";
+    for name in words(names).into_iter().chain([word]) {
         for method in ["GET", "POST"] {
             requests.push(request(method, "/v1/authentications", &format!("{name}: {word}\r\n")));
         }
@@ -139,8 +119,7 @@ fn values(page: &str) -> BTreeMap<(String, String), BTreeSet<String>> {
 /// Claim V132.
 #[tokio::test(flavor = "multi_thread")]
 async fn junk_of_strangers_adds_no_value_of_a_label() {
-    let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(&directory.path().join("data"), Stdio::null(), &[]);
+    let program = Program::own(&[]);
     let listeners = [&program.public, &program.admin];
     let page = async || program.admin.get("/metrics").await.text().to_owned();
     let mut seen = Vec::new();

@@ -1,14 +1,9 @@
 //! Real faces through the API, in either probe mode: each decision is that of the plain inner product.
 
-use crate::enrolment::join_all;
 use crate::modes::Devices;
-use crate::service::{self, Person, Service, TestClock, answer};
-use serde_json::json;
-use std::path::Path;
-use trefoil_api::Decision;
+use crate::world::*;
 use trefoil_dataset::{EmbeddingSet, Protocol, Trials};
 use trefoil_matching::Embedding;
-use trefoil_testing::volume;
 
 /// False-match rate 10^-3 on this set.
 const THRESHOLD: i32 = 16_046;
@@ -37,14 +32,9 @@ fn shown(trials: &Trials, person: usize) -> Vec<[f32; 128]> {
 
 async fn decide_as_the_plain_product_does(probe: &str) {
     let count = volume(PEOPLE, 6);
-    let directory = tempfile::tempdir().unwrap();
-    let mut policy = service::policy();
-    policy["probe"] = probe.into();
+    let mut policy = with(service::lenient(), "probe", probe);
     policy["threshold"] = json!({"calibrated": {"score": THRESHOLD, "fmr_class": 3}});
-    policy["attempts"] = service::unlimited();
-    let (config, tenant) =
-        (service::config(&directory.path().join("data")), json!({"name": "shop", "policy": policy}));
-    let service = Service::at(config, tenant, TestClock::of_machine()).await;
+    let service = Service::timely(policy).await;
     let trials = trials();
     let mut people = service.people(count as u32, 1, 71).await;
     let devices = Devices::of(&service, probe).await;
@@ -63,10 +53,9 @@ async fn decide_as_the_plain_product_does(probe: &str) {
     assert!(matches > count && matches < wanted.len() - count, "both occur: {matches}");
     for (requests, wanted) in requests.chunks(4 * count).zip(wanted.chunks(4 * count)) {
         let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
-        let decided: Vec<Decision> = replies.iter().map(|reply| answer(reply).decision).collect();
+        let decided: Vec<Decision> = replies.iter().map(|reply| reply.decision()).collect();
         assert_eq!(decided, wanted);
     }
-    assert!(service.server.shutdown().await);
 }
 
 fn expected(person: &Person, face: &[f32; 128]) -> Decision {

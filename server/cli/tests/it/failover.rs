@@ -1,19 +1,15 @@
 //! A fleet whose database fails over, under Patroni with etcd.
 
 use crate::fleet::{Fleet, NODES};
-use crate::http::{Endpoint, Reply};
 use crate::postgres::is_one_chain;
 use crate::reports;
-use crate::service::{AUDIENCE, Person, answer, policy, request_at, templates_path};
-use hyper::Method;
+use crate::service::request_at;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use trefoil_api::{Authentication, Decision};
-use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, Seal, verify};
+use trefoil_attest::{ExpectedNonce, Policy, Seal, verify};
 use trefoil_testing::patroni::{Cluster, LOOP_WAIT_S, MEMBERS, Members, RETRIEVE_MS, RETRY_S, TTL_S};
 
 /// From the first commit of the new primary until each node takes changes.
@@ -45,7 +41,7 @@ impl Callers {
     fn of(fleet: &Fleet) -> Callers {
         let bearer = fleet.customer.public.bearer.clone().unwrap();
         let ends = |node: &crate::program::Program| (node.public.with_bearer(&bearer), node.admin.clone());
-        let tenant = format!("/v1/tenants/{}", hex::encode(fleet.customer.tenant));
+        let tenant = fleet.customer.path("");
         Callers { nodes: fleet.nodes.iter().map(ends).collect(), tenant }
     }
 
@@ -174,9 +170,7 @@ async fn changes_again(callers: &Callers) {
 /// Waits until a login succeeds at every node.
 async fn logs_in_again(callers: &Callers, person: &Person) {
     for node in 0..NODES {
-        while callers.login(node, &fresh(person)).await.is_none() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until(async || callers.login(node, &fresh(person)).await.is_some()).await;
     }
 }
 
@@ -213,9 +207,7 @@ impl Acknowledged {
             let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
             let policy = Policy::new(fleet.trust_root.clone(), AUDIENCE, nonce);
             verify(bytes, &policy, trefoil_host::unix_s()).unwrap();
-            let Evidence::Full(seal) = Attestation::decode(bytes).unwrap().evidence else {
-                panic!("it is full")
-            };
+            let seal = crate::service::seal(bytes);
             let digest = seal.header.digest();
             assert_eq!(*seals.entry(seal.header.seal_number).or_insert(digest), digest, "two contents");
         }
@@ -369,7 +361,7 @@ async fn hung(
     let told = back.get().unwrap().told(&done);
     // What is done at one node holds at the others, so each of them hears of the new primary.
     let session = format!("/v1/proof-sessions/{}", hex::encode(people.0[1].session_id));
-    assert_eq!(callers.nodes[0].0.send(Method::DELETE, &session, &[], "").await.status, 200);
+    callers.nodes[0].0.delete(&session).await.is(200);
     tokio::time::sleep(Duration::from_secs(2)).await;
     for (node, (public, _)) in callers.nodes.iter().enumerate() {
         let ended =

@@ -1,12 +1,9 @@
 //! Files as people have them: from Windows programs, wrapped, through a pipe. And directories inside a repository.
 
-use crate::cli::trefoil;
-use crate::program::Program;
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
 /// Runs the program with this standard input.
 fn fed(line: &[&str], input: &[u8]) -> Output {
@@ -78,11 +75,10 @@ fn a_mark_before_a_file_wrapped_base64_and_a_pipe_are_read() {
 /// A certificate, a token, an API key and a face with a mark, and a chain without line breaks.
 #[test]
 fn a_mark_before_the_files_of_a_call_changes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    let program = Program::start(&data, Stdio::null(), &[]);
+    let program = Program::own(&[]);
+    let data = program.data();
     let marked = |name: &str, text: &str| {
-        let path = folder.path().join(name);
+        let path = program.file(name);
         std::fs::write(&path, format!("\u{feff}{text}")).unwrap();
         path.to_str().unwrap().to_owned()
     };

@@ -1,11 +1,7 @@
 //! The first login as the pages show it: `trefoil quickstart` and every line that it prints, and the lines of server/API.md.
 
-use crate::program::Program;
-use serde_json::Value;
+use crate::world::*;
 use std::cell::RefCell;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 use trefoil_server::description;
 use trefoil_server::openapi::Listener;
 
@@ -57,9 +53,8 @@ impl Reader {
         let begin = Instant::now();
         let output = self.shell(line);
         self.took.borrow_mut().push((line.to_owned(), begin.elapsed()));
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(output.status.success(), "{line}\n{}{}", text(&output.stdout), text(&output.stderr));
-        text(&output.stdout)
+        assert!(output.status.success(), "{line}\n{}", output.text());
+        output.out()
     }
 
     /// Prints how long each line took so far, and how long it takes to read the section of README.md that has them and all that
@@ -100,6 +95,14 @@ impl Reader {
     }
 }
 
+/// The lines that a quickstart printed, by what they begin with.
+fn lines_of<'a>(printed: &'a str) -> impl Fn(&str) -> Vec<&'a str> {
+    move |program| {
+        let lines = printed.lines().filter_map(|line| line.strip_prefix("$ "));
+        lines.filter(|line| line.starts_with(program)).collect()
+    }
+}
+
 /// The commands that a section of README.md shows, with the program that is built.
 fn of_the_readme() -> Vec<String> {
     let (_, section) = README.split_once("## Run the service").unwrap();
@@ -117,10 +120,7 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     let printed = reader.done(&lines[1]);
     let verified = printed.split_once("$ trefoil verify").unwrap().1;
     assert!(verified.matches('✓').count() == 3 && verified.contains("decision match"), "{printed}");
-    let lines: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
-    let of = |program: &str| -> Vec<&str> {
-        lines.iter().copied().filter(|line| line.starts_with(program)).collect()
-    };
+    let of = lines_of(&printed);
     assert_eq!((of("trefoil ").len(), of("curl ").len()), (15, 7), "{printed}");
     for line in of("curl ") {
         reader.done(line);
@@ -137,14 +137,9 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     assert_eq!(shown["policy"]["threshold"]["fmr_class"], 4, "{shown}");
     assert!(of("curl ")[0].contains(r#""threshold": {"fmr_class": 4}"#), "{printed}");
     // Its files are readable by their owner only, and are not overwritten.
-    assert_eq!(
-        reader
-            .done("find quickstart -perm /077 ! -name '*.credential' ! -name '*.json' ! -path '*/issuer/*'"),
-        ""
-    );
-    let again = reader.shell("trefoil quickstart");
-    let error = String::from_utf8(again.stderr).unwrap();
-    assert!(again.status.code() == Some(1) && error.contains("--directory"), "{error}");
+    let open = "find quickstart -perm /077 ! -name '*.credential' ! -name '*.json' ! -path '*/issuer/*'";
+    assert_eq!(reader.done(open), "");
+    reader.shell("trefoil quickstart").ends(1, "--directory");
 }
 
 /// Claim V36.
@@ -157,10 +152,7 @@ fn quickstart_without_proofs_ends_in_a_verified_login_and_prints_every_call_of_a
     let verified = printed.split_once("$ trefoil verify").unwrap().1;
     assert!(verified.matches('✓').count() == 3 && verified.contains("decision match"), "{printed}");
     assert!(verified.contains("proof    none") && verified.contains("no credential proof"), "{printed}");
-    let lines: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
-    let of = |program: &str| -> Vec<&str> {
-        lines.iter().copied().filter(|line| line.starts_with(program)).collect()
-    };
+    let of = lines_of(&printed);
     assert_eq!((of("trefoil ").len(), of("curl ").len()), (4, 8), "{printed}");
     // One line each enrols, authenticates and verifies; the others are what came before.
     for line in of("curl ") {
@@ -170,7 +162,7 @@ fn quickstart_without_proofs_ends_in_a_verified_login_and_prints_every_call_of_a
     reader.took_under_five_minutes(&printed);
     let login = of("curl ").into_iter().find(|line| line.ends_with("/v1/authentications")).unwrap();
     let again = reader.shell(login);
-    assert!(String::from_utf8(again.stdout).unwrap().contains("nonce-replayed"), "it has one nonce");
+    assert!(again.out().contains("nonce-replayed"), "it has one nonce");
     assert!(!reader.directory.path().join("quickstart/passphrase").exists(), "nobody has a secret to keep");
 }
 
@@ -178,9 +170,7 @@ fn quickstart_without_proofs_ends_in_a_verified_login_and_prints_every_call_of_a
 fn quickstart_without_a_service_says_how_to_start_one() {
     let reader = Reader::new();
     let refused = |line: &str| {
-        let output = reader.shell(line);
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{line}: {error}");
+        let error = reader.shell(line).ends(1, "");
         assert!(!reader.directory.path().join("quickstart").exists(), "{line}: nothing was made");
         error
     };

@@ -1,27 +1,15 @@
 //! Three nodes that share a PostgreSQL database and key-holders.
 
-use crate::cli::{code, trefoil};
-use crate::http::{Endpoint, Reply};
-use crate::key_holder_process::{KeyHolder, listen};
 use crate::nodes::copied;
 use crate::postgres::is_one_chain;
-use crate::program::Program;
 use crate::quorum;
-use crate::service::{Customer, Person, TestClock, answer, policy, templates_path};
-use hyper::Method;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use trefoil_api::Decision;
-use trefoil_attest::{Attestation, Evidence, Seal, Statement, TrustRoot, verify_seal};
+use trefoil_attest::{Attestation, Seal, Statement, TrustRoot, verify_seal};
 use trefoil_testing::postgres::Server;
-use trefoil_testing::volume;
 
 /// How soon a change holds on every node.
 const HOLDS_WITHIN: Duration = Duration::from_secs(2);
@@ -127,7 +115,7 @@ fn tables_made(data: &Path, url: &str, owner: Option<&str>) {
     let Some(owner) = owner else { return };
     let role = format!("serving_{}", name_of(url));
     let roles = ["--store", owner, "--serve-as", &role];
-    succeeded(&trefoil(&[&["store", "migrate", "--data-dir", text(data)], &roles[..]].concat()));
+    trefoil(&[&["store", "migrate", "--data-dir", text(data)], &roles[..]].concat()).done();
 }
 
 impl Fleet {
@@ -146,33 +134,23 @@ impl Fleet {
         let pinned = plan.folder.path().join("pinned.json");
         std::fs::copy(plan.data(0).join("trust-root.json"), &pinned).unwrap();
         for number in 1..NODES {
-            succeeded(&added(&plan.data(0), &plan.data(number)));
+            added(&plan.data(0), &plan.data(number)).done();
             // A relying party follows offline, and so does every node that was made before.
             let next = format!("trust-roots/{}.json", number + 1);
-            succeeded(&trefoil(&[
-                "keys",
-                "accept",
-                "--pinned",
-                text(&pinned),
-                "--next",
-                text(&plan.data(0).join(&next)),
-            ]));
+            let (made, own) = (plan.data(0).join(&next), text(&pinned));
+            trefoil(&["keys", "accept", "--pinned", own, "--next", text(&made)]).done();
             for before in 1..number {
-                std::fs::copy(plan.data(0).join(&next), plan.data(before).join(&next)).unwrap();
+                std::fs::copy(&made, plan.data(before).join(&next)).unwrap();
             }
         }
         let nodes: Vec<Program> =
             std::iter::once(first).chain((1..NODES).map(|number| plan.started(number))).collect();
-        let (public, admin) = (nodes[0].public.clone(), nodes[0].admin.clone());
         let trust_root = TrustRoot::from_json(&std::fs::read_to_string(pinned).unwrap()).unwrap();
         nodes[0].signal("-HUP");
         for node in &nodes {
-            while node.public.get("/v1/keys").await.text() != trust_root.to_json() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            until(async || node.public.get("/v1/keys").await.text() == trust_root.to_json()).await;
         }
-        let tenant = json!({"name": "shop", "policy": policy});
-        let customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
+        let customer = Customer::of(&nodes[0], policy).await;
         Fleet { nodes, customer, plan, trust_root }
     }
 
@@ -186,7 +164,7 @@ impl Fleet {
 
     pub(crate) async fn login(&mut self, node: usize, person: &Person, face: &[f32; 128]) -> Reply {
         let customer = self.at(node);
-        customer.authenticate(&customer.request(person, face, rand::rng().random())).await
+        customer.login(person, face, rand::rng().random()).await
     }
 
     /// Asks each node until its reply is as it should be, which takes no longer than [`HOLDS_WITHIN`].
@@ -234,10 +212,6 @@ fn added(first: &Path, to: &Path) -> Output {
     trefoil(&["keys", "add-node", "--data-dir", text(first), "--to", text(to)])
 }
 
-fn succeeded(output: &Output) {
-    assert_eq!(code(output), 0, "{}", String::from_utf8_lossy(&output.stderr));
-}
-
 fn seal_of(reply: &Reply) -> u64 {
     answer(reply).seal_number
 }
@@ -274,25 +248,23 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     for node in 0..NODES {
         for person in &people {
             let reply = fleet.login(node, person, &person.face).await;
-            assert_eq!(answer(&reply).decision, Decision::Match, "node {node}");
+            assert_eq!(reply.decision(), Decision::Match, "node {node}");
             newest = newest.max(seal_of(&reply));
             let attestation = answer(&reply).attestation.unwrap().0;
-            let Evidence::Full(seal) = Attestation::decode(&attestation).unwrap().evidence else {
-                panic!("it is full")
-            };
+            let seal = crate::service::seal(&attestation);
             verify_seal(&seal, &fleet.trust_root).unwrap();
             signers.insert(seal.header.key_set_id);
         }
         assert_eq!(signers.len(), node + 1, "each node signs with keys of its own");
         let denied = fleet.login(node, &people[0], &people[1].face).await;
-        assert_eq!(answer(&denied).decision, Decision::NoMatch);
+        denied.denies();
         newest = newest.max(seal_of(&denied));
     }
     for node in &fleet.nodes {
         is_one_chain(&node.public, newest).await;
     }
 
-    let tenant = format!("/v1/tenants/{}", hex::encode(fleet.customer.tenant));
+    let tenant = fleet.customer.path("");
     let nonce = AtomicU64::new(1);
     let ask = async |customer: &Customer, person: &Person| {
         customer
@@ -304,8 +276,7 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     stricter["threshold"] = json!({"calibrated": {"score": 18_001, "fmr_class": 3}});
     let body = json!({"policy": stricter}).to_string();
     let headers = [("content-type", "application/json")];
-    let put = fleet.at(2).admin.send(Method::PUT, &format!("{tenant}/policy"), &headers, body).await;
-    assert_eq!(put.status, 200, "{}", put.text());
+    fleet.at(2).admin.send(Method::PUT, &format!("{tenant}/policy"), &headers, body).await.is(200);
     fleet
         .holds("policy", async |customer| {
             let reply = ask(customer, &people[0]).await;
@@ -314,7 +285,7 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
         .await;
     // A session, a revocation and an erasure, each of somebody else.
     let session = format!("/v1/proof-sessions/{}", hex::encode(people[1].session_id));
-    assert_eq!(fleet.at(0).public.send(Method::DELETE, &session, &[], "").await.status, 200);
+    fleet.at(0).public.delete(&session).await.is(200);
     let is_refused = async |customer: &Customer, person: &Person, status: u16, code: &str| {
         let reply = ask(customer, person).await;
         reply.status == status && reply.json()["code"] == code
@@ -322,11 +293,10 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     let ended = async |customer: &Customer| is_refused(customer, &people[1], 410, "session-expired").await;
     fleet.holds("session", ended).await;
     let path = format!("/v1/subjects/{}/revoke", hex::encode(people[0].handle));
-    assert_eq!(fleet.at(1).public.send(Method::POST, &path, &[], "").await.status, 200);
+    fleet.at(1).public.send(Method::POST, &path, &[], "").await.is(200);
     let revoked = async |customer: &Customer| is_refused(customer, &people[0], 410, "session-expired").await;
     fleet.holds("revocation", revoked).await;
-    let gone = fleet.at(2).public.send(Method::DELETE, &templates_path(&people[2]), &[], "").await;
-    assert_eq!(gone.status, 200, "{}", gone.text());
+    fleet.at(2).public.delete(&templates_path(&people[2])).await.is(200);
     let erased = async |customer: &Customer| is_refused(customer, &people[2], 404, "subject-unknown").await;
     fleet.holds("erasure", erased).await;
     // A root that withdraws the one before, and with it the session that was proved against that.
@@ -337,8 +307,7 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     // An API key, an operator, and a tenant.
     let keys = fleet.at(0).admin.get(&format!("{tenant}/api-keys")).await.json();
     let key = keys["api_keys"][0]["id"].as_str().unwrap().to_owned();
-    let revoked = fleet.at(2).admin.send(Method::DELETE, &format!("{tenant}/api-keys/{key}"), &[], "").await;
-    assert_eq!(revoked.status, 200, "{}", revoked.text());
+    fleet.at(2).admin.delete(&format!("{tenant}/api-keys/{key}")).await.is(200);
     fleet.holds("API key", async |customer| ask(customer, &people[0]).await.status == 401).await;
     let made = fleet.at(1).admin.post("/v1/operators", &json!({"name": "ann", "role": "viewer"})).await;
     let token = made.json()["token"].as_str().unwrap().to_owned();
@@ -347,13 +316,11 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
             customer.admin.with_bearer(&token).get("/v1/tenants").await.status == 200
         })
         .await;
-    let disabled = fleet.at(0).admin.post(&format!("{tenant}/disable"), &json!({})).await;
-    assert_eq!(disabled.status, 200, "{}", disabled.text());
+    fleet.at(0).admin.post(&format!("{tenant}/disable"), &json!({})).await.is(200);
     let is_disabled =
         async |customer: &Customer| customer.admin.get(&tenant).await.json()["disabled_at"].is_u64();
     fleet.holds("disabled", is_disabled).await;
-    let deleted = fleet.at(1).admin.send(Method::DELETE, &tenant, &[], "").await;
-    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    fleet.at(1).admin.delete(&tenant).await.is(200);
     fleet.holds("tenant", async |customer| customer.admin.get(&tenant).await.status == 404).await;
     nodes_are_listed_with_their_keys(&fleet);
     metrics_show_the_fleet(&fleet).await;
@@ -385,14 +352,9 @@ async fn metrics_show_the_fleet(fleet: &Fleet) {
 
 /// `trefoil admin nodes` shows each node with its key set, and that one of them keeps house.
 fn nodes_are_listed_with_their_keys(fleet: &Fleet) {
-    let shown = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["admin", "nodes", "--admin"])
-        .arg(format!("https://{}", fleet.nodes[1].admin.address))
-        .arg("--data-dir")
-        .arg(fleet.plan.folder.path().join("node-1"))
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let admin = format!("https://{}", fleet.nodes[1].admin.address);
+    let data = fleet.nodes[1].data();
+    let shown = trefoil(&["admin", "nodes", "--admin", &admin, "--data-dir", text(&data)]).done();
     assert_eq!((shown.lines().count(), shown.matches("keeps house").count()), (NODES + 1, 1), "{shown}");
     let sets: HashSet<_> = shown.lines().skip(1).filter_map(|line| line.split_whitespace().nth(4)).collect();
     let listed: HashSet<_> =
@@ -414,10 +376,8 @@ fn the_doctor_lists_them_with_their_versions(fleet: &Fleet) {
     let version = format!("version {}, from ", env!("CARGO_PKG_VERSION"));
     let is_whole =
         |what: &str| what.starts_with(&version) && what.contains("last heard 2") && what.contains("key set");
-    assert!(
-        nodes.len() == NODES && nodes.iter().all(|found| is_whole(found["what"].as_str().unwrap())),
-        "{shown:#}"
-    );
+    assert_eq!(nodes.len(), NODES, "{shown:#}");
+    assert!(nodes.iter().all(|found| is_whole(found["what"].as_str().unwrap())), "{shown:#}");
 }
 
 /// A directory without the newest version, whose copy was forgotten, changes no keys until it has it. While nodes run these say so, and else the
@@ -438,17 +398,12 @@ fn no_version_is_made_from_an_older_one(fleet: &Fleet) {
     };
     let added = folder.path().join("node-9");
     for command in [&["rotate"][..], &["revoke", &"ab".repeat(32)], &["add-node", "--to", text(&added)]] {
-        let refused = keys(command);
-        let why = String::from_utf8(refused.stderr.clone()).unwrap();
-        assert_eq!(code(&refused), 1, "{command:?}");
-        assert!(
-            why.contains("has version 2 of the trust root") && why.contains("copy trust-roots/3.json"),
-            "{why}"
-        );
+        let why = keys(command).ends(1, "has version 2 of the trust root");
+        assert!(why.contains("copy trust-roots/3.json"), "{command:?}: {why}");
         assert!(!versions.join("3.json").exists() && !added.exists());
     }
     std::fs::rename(folder.path().join("3.json"), versions.join("3.json")).unwrap();
-    succeeded(&keys(&["rotate"]));
+    keys(&["rotate"]).done();
 }
 
 fn version(reply: &Reply) -> u32 {
@@ -497,9 +452,9 @@ async fn a_node_with_an_older_trust_root_says_what_to_copy_and_a_killed_addition
     let fleet = Fleet::start(server).await;
     let data = |name: &str| fleet.plan.folder.path().join(name);
     copied(&data("node-0"), &data("away"));
-    succeeded(&added(&data("node-0"), &data("node-3")));
+    added(&data("node-0"), &data("node-3")).done();
     let fourth = fleet.plan.started(3);
-    assert_eq!(fourth.create_tenant().await.status, 201);
+    fourth.create_tenant().await.is(201);
     assert!(fourth.terminate().success());
     let serve = |name: &str| {
         let mut command = Command::new("timeout");
@@ -509,7 +464,7 @@ async fn a_node_with_an_older_trust_root_says_what_to_copy_and_a_killed_addition
         command.output().unwrap()
     };
     let refused = serve("away");
-    let why = String::from_utf8(refused.stderr.clone()).unwrap();
+    let why = refused.err();
     assert_eq!(code(&refused), 1, "{why}");
     assert!(
         why.contains("which version 3 of the trust root") && why.contains("copy trust-roots/4.json"),
@@ -519,7 +474,7 @@ async fn a_node_with_an_older_trust_root_says_what_to_copy_and_a_killed_addition
         .unwrap();
     std::fs::rename(data("away"), data("node-4")).unwrap();
     let back = fleet.plan.started(4);
-    assert_eq!(back.public.get("/v1/keys/4").await.status, 200);
+    back.public.get("/v1/keys/4").await.is(200);
     assert!(back.terminate().success());
 
     let mut newest = 4;
@@ -535,7 +490,7 @@ async fn a_node_with_an_older_trust_root_says_what_to_copy_and_a_killed_addition
         adding.kill().unwrap();
         adding.wait().unwrap();
         let again = added(&data("node-0"), &to);
-        let errors = String::from_utf8(again.stderr.clone()).unwrap();
+        let errors = again.err();
         assert!(code(&again) == 0 || errors.contains("is not empty"), "{errors}");
         let show = |data: &Path| trefoil(&["keys", "show", "--data-dir", text(data)]).stdout;
         let shown = String::from_utf8(show(&data("node-0"))).unwrap();

@@ -1,15 +1,9 @@
 //! Enrolments at a node of a fleet whose key-holder answers late, while other nodes do something.
 
 use crate::fleet::{Fleet, Plan};
-use crate::http::Reply;
-use crate::key_holder_process::KeyHolder;
 use crate::proxy::{Proxy, Way};
-use crate::service::{Person, answer, policy, templates_path};
-use hyper::Method;
-use serde_json::json;
-use std::time::{Duration, Instant};
+use crate::world::*;
 use tokio::task::JoinHandle;
-use trefoil_api::{Decision, Vector};
 use trefoil_testing::postgres::Server;
 
 /// How late the key-holder hears of an enrolment and the node of the answer: the test does something in between.
@@ -49,7 +43,7 @@ async fn enrols_late(fleet: &mut Fleet, path: &Proxy, person: &Person) -> JoinHa
         }
         // The node had to connect to the key-holder first, which took too long.
         path.set(Way::Open);
-        assert_eq!(late.await.unwrap().status, 503);
+        late.await.unwrap().is(503);
     }
     panic!("ten enrolments did not reach the key-holder");
 }
@@ -84,9 +78,8 @@ async fn an_enrolment_that_outlasts_a_rotation_of_keys_is_refused_and_succeeds_w
     fleet.at(1).welcome(&people[0]).await;
     let late = enrols_late(&mut fleet, &path, &people[1]).await;
     path.set(Way::Silent);
-    let rotation = format!("/v1/tenants/{}/key-rotation", hex::encode(fleet.customer.tenant));
-    let asked = fleet.at(1).admin.post(&rotation, &json!({})).await;
-    assert_eq!(asked.status, 202, "{}", asked.text());
+    let rotation = fleet.customer.path("/key-rotation");
+    fleet.at(1).admin.post(&rotation, &json!({})).await.is(202);
     let begun = Instant::now();
     while fleet.at(1).admin.get(&rotation).await.json()["state"] != "idle" {
         assert!(begun.elapsed() < ENDS_WITHIN);
@@ -100,12 +93,10 @@ async fn an_enrolment_that_outlasts_a_rotation_of_keys_is_refused_and_succeeds_w
         late.text()
     );
     late.problem(503, "overloaded");
-    let again = fleet.at(0).enrol(&people[1], "late").await;
-    assert_eq!(again.status, 201, "{}", again.text());
-    assert_eq!(fleet.at(2).prove(&people[1]).await.status, 201);
+    fleet.at(0).enrol(&people[1], "late").await.is(201);
+    fleet.at(2).prove(&people[1]).await.is(201);
     for person in &people {
-        let reply = fleet.login(2, person, &person.face).await;
-        assert_eq!(answer(&reply).decision, Decision::Match);
+        fleet.login(2, person, &person.face).await.matches();
     }
     assert_eq!(count(server, &fleet, "templates WHERE epoch = 0"), 0);
 }
@@ -125,8 +116,7 @@ async fn an_idempotency_key_at_two_nodes_at_a_time_is_used_once_and_both_say_the
         let first = enrols(&mut fleet, if key == "same" { &people[0] } else { &people[2] }, key);
         // It has looked for an earlier answer, and asks the key-holder.
         becomes(noted + 1, || count(server, &fleet, "generations")).await;
-        let second = fleet.at(1).enrol(other, key).await;
-        assert_eq!(second.status, 201, "{}", second.text());
+        let second = fleet.at(1).enrol(other, key).await.is(201);
         assert!(!second.headers.contains_key("idempotent-replayed"));
         path.set(Way::Open);
         let first = first.await.unwrap();

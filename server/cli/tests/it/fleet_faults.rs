@@ -2,15 +2,13 @@
 
 use crate::fleet::{Fleet, NODES, Plan, is_one_log};
 use crate::fleet_load::{BUDGET, Told, World};
-use crate::{reports, service};
+use crate::reports;
+use crate::world::*;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 use tokio::task::{JoinHandle, block_in_place};
 use trefoil_attest::{Seal, verify_same_log, verify_seal};
 use trefoil_testing::Scale;
@@ -73,9 +71,7 @@ async fn nodes_key_holders_and_connections_killed_under_load_leave_one_log_and_l
     let seed = std::env::var(SEED).map_or_else(|_| rand::rng().random(), |seed| seed.parse().unwrap());
     println!("{SEED}={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut policy = service::policy();
-    policy["attempts"] = service::unlimited();
-    let mut fleet = Fleet::of(Plan::quorum(server), policy).await;
+    let mut fleet = Fleet::of(Plan::quorum(server), service::lenient()).await;
     let mut people = fleet.at(0).people(if rounds > 10 { 12 } else { 5 }, 1, 33).await;
     let newcomers = people.split_off(3);
     for person in &people {

@@ -1,20 +1,16 @@
 //! People, impostors, an attacker, a thief of requests and operators who use all nodes of a fleet at a time, and what they were told.
 
 use crate::fleet::{Fleet, NODES};
-use crate::http::{Endpoint, Reply};
-use crate::service::{self, AUDIENCE, Customer, Person, answer, templates_path};
-use hyper::Method;
+use crate::world::*;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
-use trefoil_api::{Authentication, Base64, Decision, Vector};
-use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, TrustRoot, What, verify, verify_change};
-use trefoil_types::{Handle, KeySetId, TenantId};
+use std::sync::{Mutex, MutexGuard};
+use trefoil_api::Base64;
+use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, What, verify, verify_change};
+use trefoil_types::{KeySetId, TenantId};
 
 /// Why a login may be refused while parts of the fleet are away.
 const UNAVAILABLE: [&str; 10] = [
@@ -99,14 +95,10 @@ impl Outage {
 impl World {
     /// The fleet with people who have sessions, and another tenant with the account that is attacked.
     pub(crate) async fn of(fleet: &mut Fleet, people: Vec<Person>) -> Arc<World> {
-        let mut policy = service::policy();
-        policy["attempts"] = service::unlimited();
+        let mut policy = service::lenient();
         policy["attempts"]["attempts_per_generation"] = BUDGET.into();
-        let (public, admin) = (fleet.nodes[0].public.clone(), fleet.nodes[0].admin.clone());
-        let tenant = json!({"name": "attacked", "policy": policy});
-        let other = Customer::new(public, admin, Arc::clone(&fleet.customer.clock), tenant).await;
-        let person = other.people(1, 1, 77).await.remove(0);
-        other.welcome(&person).await;
+        let other = fleet.at(0).neighbour(policy).await;
+        let person = other.welcomed(1, 77).await.remove(0);
         let of = |customer: &Customer| customer.public.bearer.clone().unwrap();
         Arc::new(World {
             nodes: Mutex::new(
@@ -201,9 +193,7 @@ impl World {
         let policy = Policy::new(self.trust_root.clone(), AUDIENCE, nonce).any_decision();
         let verified = verify(bytes, &policy, trefoil_host::unix_s()).unwrap();
         assert_eq!(verified.statement().decision, *decision, "another decision is attested");
-        let Evidence::Full(seal) = Attestation::decode(bytes).unwrap().evidence else {
-            panic!("asked for a full one")
-        };
+        let seal = crate::service::seal(bytes);
         let (number, digest) = (seal.header.seal_number, seal.header.digest());
         let mut told = self.told();
         assert_eq!(*told.seals.entry(number).or_insert(digest), digest, "seal {number} has two contents");
@@ -345,16 +335,20 @@ impl World {
 
     async fn enrol(&self, node: usize, handle: [u8; 32]) -> bool {
         let somebody = Arc::clone(&self.people.lock().unwrap()[0]);
-        let path = format!("/v1/subjects/{}/templates", hex::encode(handle));
-        let body = json!({"embedding": Vector::new(somebody.face), "consent_ref": "form 7"});
-        let key = hex::encode(handle);
-        let headers = [("idempotency-key", key.as_str())];
-        let reply = sent(&self.public(node), Method::POST, &path, &headers, &body).await;
+        let reply = self.template(node, handle, &somebody).await;
         let is_told = self.acknowledged(reply, 201).is_some();
         if is_told {
             self.told().enrolled.push(Handle::new(handle));
         }
         is_told
+    }
+
+    /// Enrols under this handle.
+    async fn template(&self, node: usize, handle: [u8; 32], person: &Person) -> Option<Reply> {
+        let (public, key) = (self.public(node), hex::encode(handle));
+        let template = (&person.face, "form 7");
+        let sending = public.try_template(Method::POST, handle, template, &key);
+        tokio::time::timeout(ANSWER_MAX, sending).await.ok()?.ok()
     }
 
     /// Revokes the subject who was enrolled last. Without an answer it may be revoked or not.
@@ -382,10 +376,8 @@ impl World {
     /// Enrols the next newcomer and opens the session; who is not done stays a newcomer.
     async fn welcome(&self, node: usize, newcomers: &mut Vec<Person>) -> bool {
         let person = newcomers.last().unwrap();
-        let (public, key) = (self.public(node), hex::encode(person.session_id));
-        let body = json!({"embedding": Vector::new(person.face), "consent_ref": "form 7"});
-        let headers = [("idempotency-key", key.as_str())];
-        let enrolled = sent(&public, Method::POST, &templates_path(person), &headers, &body).await;
+        let public = self.public(node);
+        let enrolled = self.template(node, person.handle.to_bytes(), person).await;
         if !enrolled.is_some_and(|reply| reply.status == 201 || reply.text().contains("template-exists")) {
             return false;
         }

@@ -1,14 +1,9 @@
-//! PostgreSQL stops while three nodes serve: each of them refuses soon, and each is soon back.
+//! PostgreSQL stops while one node serves, or three: each of them refuses soon, and each is soon back.
 
-use crate::enrolment::join_all;
 use crate::fleet::{Fleet, Plan, is_one_log};
-use crate::http::Endpoint;
-use crate::service::{Person, answer, policy, request_at, templates_path};
-use hyper::Method;
+use crate::service::request_at;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::json;
-use std::time::{Duration, Instant};
-use trefoil_api::{Decision, Vector};
 use trefoil_host::unix_s;
 use trefoil_testing::postgres::Server;
 
@@ -28,34 +23,23 @@ struct Node {
 }
 
 impl Node {
-    fn all(fleet: &mut Fleet) -> Vec<Node> {
-        let api_keys = format!("/v1/tenants/{}/api-keys", hex::encode(fleet.customer.tenant));
-        let bearer = fleet.customer.public.bearer.clone().unwrap();
-        let of = |(number, node): (usize, &crate::program::Program)| Node {
-            name: format!("node {number}"),
-            public: node.public.with_bearer(&bearer),
-            admin: node.admin.clone(),
-            api_keys: api_keys.clone(),
-        };
-        fleet.nodes.iter().enumerate().map(of).collect()
+    fn of(name: String, program: &Program, customer: &Customer) -> Node {
+        let public = program.public.with_bearer(customer.public.bearer.as_ref().unwrap());
+        Node { name, public, admin: program.admin.clone(), api_keys: customer.path("/api-keys") }
     }
 
     /// A request of this kind: its status, and the code of its problem.
     async fn ask(&self, kind: &str, person: &Person) -> (u16, String) {
-        let path = templates_path(person);
-        let face = json!({"embedding": Vector::new(person.face), "consent_ref": "form 7"}).to_string();
         let login = request_at(unix_s(), person, &person.face, rand::rng().random());
+        let key = format!("{:x}", rand::rng().random::<u64>());
         let reply = match kind {
-            "login" => self.public.post("/v1/authentications", &serde_json::to_value(&login).unwrap()).await,
-            "enrolment" => {
-                let key = format!("{:x}", rand::rng().random::<u64>());
-                self.public.send(Method::POST, &path, &[("idempotency-key", &key)], face).await
-            }
-            "erasure" => self.public.send(Method::DELETE, &path, &[], "").await,
+            "login" => self.public.post("/v1/authentications", &json!(login)).await,
+            "enrolment" => self.public.enrol(person.handle, &person.face, &key).await,
+            "erasure" => self.public.delete(&templates_path(person)).await,
             _ => self.admin.post(&self.api_keys, &json!({"scopes": ["authenticate"]})).await,
         };
         if reply.status == 200 && kind == "login" {
-            assert_eq!(answer(&reply).decision, Decision::Match, "{}", self.name);
+            assert_eq!(reply.decision(), Decision::Match, "{}", self.name);
         }
         let code = reply.json()["code"].as_str().unwrap_or_default().to_owned();
         (reply.status.as_u16(), code)
@@ -94,19 +78,8 @@ impl Node {
     }
 }
 
-/// Claim V92.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_stopped_or_frozen_is_503_at_each_node_in_2_s_and_each_is_back_within_5_s() {
-    let Some(mut server) = Server::start(&[]) else { return };
-    let [owner, url] = server.roles();
-    let mut plan = Plan::patient(&url, Some(&owner));
-    // The default, which the manual's two seconds are of.
-    plan.every_node("TREFOIL_STORE_TIMEOUT_MS", "1000");
-    let mut fleet = Fleet::of(plan, policy()).await;
-    let people = fleet.at(0).people(1, 1, 25).await;
-    let person = &people[0];
-    fleet.at(0).welcome(person).await;
-    let nodes = Node::all(&mut fleet);
+/// A server that is stopped, killed or frozen, and comes back.
+async fn goes_and_comes_back(server: &mut Server, nodes: &[Node], person: &Person) {
     for how in ["fast", "immediate", "frozen"] {
         join_all(nodes.iter().map(|node| node.is_back("before", person, Instant::now()))).await;
         match how {
@@ -122,9 +95,39 @@ async fn a_database_that_is_stopped_or_frozen_is_503_at_each_node_in_2_s_and_eac
         }
         let begun = Instant::now();
         join_all(nodes.iter().map(|node| node.is_back(how, person, begun))).await;
-        for node in &nodes {
+        for node in nodes {
             assert_eq!(node.admin.get("/readyz").await.status, 200, "{how}, {}", node.name);
         }
     }
+}
+
+/// Claim V92: A PostgreSQL server that is stopped, killed or frozen costs 503 within 2 s, and the service finds it again within 5 s, with
+/// one log and no write lost or doubled. So does each of three nodes. An enrolment whose commit came after its 503 is there for the
+/// repetition, and its subject logs in.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_stopped_or_frozen_is_503_in_2_s_and_back_within_5_s() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let url = server.database();
+    let program = Program::own(&[("TREFOIL_STORE_URL", &url), ("TREFOIL_STORE_TIMEOUT_MS", "1000")]);
+    let customer = Customer::of(&program, policy()).await;
+    let people = customer.welcomed(1, 22).await;
+    let node = Node::of("the only node".to_owned(), &program, &customer);
+    goes_and_comes_back(&mut server, &[node], &people[0]).await;
+    is_one_log(&server, url.split(['/', '?']).nth(3).unwrap());
+}
+
+/// Claim V92.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_stopped_or_frozen_is_503_at_each_node_in_2_s_and_each_is_back_within_5_s() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let [owner, url] = server.roles();
+    let mut plan = Plan::patient(&url, Some(&owner));
+    // The default, which the manual's two seconds are of.
+    plan.every_node("TREFOIL_STORE_TIMEOUT_MS", "1000");
+    let mut fleet = Fleet::of(plan, policy()).await;
+    let people = fleet.at(0).welcomed(1, 25).await;
+    let node = |(number, node)| Node::of(format!("node {number}"), node, &fleet.customer);
+    let nodes: Vec<Node> = fleet.nodes.iter().enumerate().map(node).collect();
+    goes_and_comes_back(&mut server, &nodes, &people[0]).await;
     is_one_log(&server, &fleet.plan.database);
 }

@@ -2,15 +2,10 @@
 
 use crate::fleet::{Fleet, Plan, is_one_log};
 use crate::fleet_load::decided;
-use crate::key_holder_process::KeyHolder;
 use crate::proxy::{Proxy, Way};
-use crate::service::{self, Customer, Person};
-use hyper::Method;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::json;
-use std::time::{Duration, Instant};
 use tokio::task::{JoinHandle, block_in_place};
-use trefoil_api::Decision;
 use trefoil_attest::{Attestation, Evidence};
 use trefoil_testing::Scale;
 use trefoil_testing::postgres::Server;
@@ -59,8 +54,7 @@ impl Paths {
         let url = format!("postgres://trefoil@{}/{}?sslmode=disable", database.address, plan.database);
         plan.first_node("TREFOIL_STORE_URL", &url);
         plan.first_node("TREFOIL_KEYHOLDER_QUORUM", &quorum.join(","));
-        let mut policy = service::policy();
-        policy["attempts"] = service::unlimited();
+        let policy = service::with(service::policy(), "attempts", service::unlimited());
         let mut fleet = Fleet::of(plan, policy).await;
         let people = fleet.at(0).people(2, 1, 41).await;
         for person in &people {
@@ -270,7 +264,7 @@ async fn deaf(paths: &mut Paths, server: &Server) {
     for reply in [
         public.get("/v1/subjects").await,
         public.post(&revocation, &json!({})).await,
-        public.send(Method::DELETE, &templates, &[], "").await,
+        public.delete(&templates).await,
         admin.get("/v1/audit").await,
         admin.get("/v1/tenants").await,
         admin.post("/v1/tenants", &json!({"name": "t", "policy": service::policy()})).await,

@@ -1,24 +1,18 @@
 //! Work that one node of a fleet at a time does for a tenant, asked of several.
 
-use crate::enrolment::join_all;
 use crate::fleet::{Fleet, NODES};
-use crate::http::{Endpoint, Reply};
 use crate::rotation::populate;
-use crate::service::{answer, policy};
-use hyper::Method;
-use serde_json::{Value, json};
-use std::time::{Duration, Instant};
-use trefoil_api::{Decision, Enrolment, Hex, Vector};
+use crate::world::*;
+use trefoil_api::Enrolment;
 use trefoil_client::{Client, Nodes};
 use trefoil_testing::postgres::Server;
-use trefoil_testing::volume;
 
 fn admins(fleet: &Fleet) -> [Endpoint; NODES] {
     std::array::from_fn(|node| fleet.nodes[node].admin.clone())
 }
 
 fn tenant(fleet: &Fleet) -> String {
-    format!("/v1/tenants/{}", hex::encode(fleet.customer.tenant))
+    fleet.customer.path("")
 }
 
 fn vault(fleet: &Fleet, sql: &str) -> Vec<String> {
@@ -77,7 +71,7 @@ async fn in_the_order_of_a_subject_its_template_is_in_the_memory_of_one_node_and
         let handle = Hex(person.handle.to_bytes());
         let warm = nodes.in_order(&handle)[0];
         assert!(warm.enrol(handle, &enrolment, &hex::encode(handle.0)).await.is_ok());
-        assert_eq!(fleet.at(0).prove(person).await.status, 201);
+        fleet.at(0).prove(person).await.is(201);
     }
     let mut nonce = 0;
     for place in [0, 0, 1] {
@@ -112,8 +106,7 @@ async fn keys_are_rotated_by_one_node_whichever_are_asked_and_nobody_is_lost() {
     let people = populate(fleet.at(0), subjects).await;
     let (path, admins) = (format!("{}/key-rotation", tenant(&fleet)), admins(&fleet));
     let ask = async |admin: &Endpoint| {
-        let asked = admin.post(&path, &json!({})).await;
-        assert_eq!(asked.status, 202, "{}", asked.text());
+        let asked = admin.post(&path, &json!({})).await.is(202);
         assert_eq!(asked.json()["state"], "running", "{}", asked.text());
     };
     tokio::join!(ask(&admins[0]), ask(&admins[1]));
@@ -149,7 +142,7 @@ async fn keys_are_rotated_by_one_node_whichever_are_asked_and_nobody_is_lost() {
         while reply.status == 503 && begun.elapsed() < Duration::from_secs(120) {
             reply = fleet.login(number % NODES, person, &person.face).await;
         }
-        assert_eq!(answer(&reply).decision, Decision::Match, "{number}");
+        assert_eq!(reply.decision(), Decision::Match, "{number}");
     }
     let stored = server.sql(
         &database,
@@ -172,7 +165,7 @@ async fn a_rotation_whose_node_died_is_ended_by_another_without_a_command() {
     let subjects = volume(120, 40);
     let people = populate(fleet.at(0), subjects).await;
     let (path, admins) = (format!("{}/key-rotation", tenant(&fleet)), admins(&fleet));
-    assert_eq!(admins[1].post(&path, &json!({})).await.status, 202);
+    admins[1].post(&path, &json!({})).await.is(202);
     let begun = Instant::now();
     while admins[0].get(&path).await.json()["renewed"].as_u64().unwrap_or(0) < 5 {
         assert!(begun.elapsed() < Duration::from_secs(60));
@@ -189,8 +182,7 @@ async fn a_rotation_whose_node_died_is_ended_by_another_without_a_command() {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         for person in &people {
-            let reply = fleet.login(node, person, &person.face).await;
-            assert_eq!(answer(&reply).decision, Decision::Match);
+            fleet.login(node, person, &person.face).await.matches();
         }
     }
     assert_eq!(vault(&fleet, "SELECT count(*) || '' FROM epochs"), ["1"], "the keys before are gone");
@@ -211,8 +203,7 @@ fn policy_of(score: u64, failures: u64) -> Value {
 async fn policies_set_at_several_nodes_leave_the_key_holder_with_the_one_in_force() {
     let Some(server) = Server::shared() else { return };
     let mut fleet = Fleet::start(server).await;
-    let people = fleet.at(0).people(1, 1, 34).await;
-    fleet.at(0).welcome(&people[0]).await;
+    let people = fleet.at(0).welcomed(1, 34).await;
     let (tenant, admins) = (tenant(&fleet), admins(&fleet));
     let put = async |admin: &Endpoint, (score, failures): (u64, u64)| -> Reply {
         let body = json!({"policy": policy_of(score, failures)}).to_string();
@@ -259,6 +250,6 @@ async fn policies_set_at_several_nodes_leave_the_key_holder_with_the_one_in_forc
             tokio::time::sleep(Duration::from_millis(50)).await;
             reply = fleet.login(node, &people[0], &people[0].face).await;
         }
-        assert_eq!(answer(&reply).decision, Decision::Match, "node {node}");
+        assert_eq!(reply.decision(), Decision::Match, "node {node}");
     }
 }

@@ -1,12 +1,10 @@
 //! Honest callers get their answers while invalid proofs arrive at full speed.
 
-use crate::members::{Members, client};
-use crate::service::{self, Service};
-use std::sync::Arc;
+use crate::members::client;
+use crate::world::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::task::JoinSet;
-use trefoil_api::{Decision, Enrolment, Vector};
-use trefoil_testing::volume;
+use trefoil_api::Enrolment;
 
 /// Uploads that the flooder keeps in flight.
 const FLOOD: usize = 64;
@@ -22,12 +20,12 @@ const CHILD: &str = "TREFOIL_TEST_FLOOD";
 fn a_flood_of_invalid_proofs_costs_honest_callers_nothing_but_time() {
     // A process of its own, so that the memory that is measured is this test's.
     let name = "flood::honest_callers_are_answered_while_the_flood_lasts";
-    let child = std::process::Command::new(std::env::current_exe().unwrap())
+    std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env(CHILD, "1")
         .output()
-        .unwrap();
-    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+        .unwrap()
+        .done();
 }
 
 /// Not a test of its own: the child of the one above.
@@ -36,13 +34,13 @@ async fn honest_callers_are_answered_while_the_flood_lasts() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
     // Ten invalid proofs, and one more each minute: however slow the machine is, the flooder is soon out of credit.
-    (config.proofs.credit_max, config.proofs.credit_per_s) = (640, 1);
-    let queue_max = config.proofs.queue as u64;
-    let uploads_max = config.proofs.uploads_per_caller as u64;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        (config.proofs.credit_max, config.proofs.credit_per_s) = (640, 1);
+    })
+    .await;
+    let proofs = &service.config.proofs;
+    let (queue_max, uploads_max) = (proofs.queue as u64, proofs.uploads_per_caller as u64);
     let members = Members::new(&service, 12, 31);
     service.publish(members.root(), 1).await;
     let honest = client(&service, service.public.bearer.as_deref().unwrap(), 2);
@@ -100,7 +98,6 @@ async fn honest_callers_are_answered_while_the_flood_lasts() {
     let verified = service.metric("trefoil_proofs_total{outcome=\"refused\"}").await;
     let unread = service.metric("trefoil_proof_uploads_total{event=\"credit_exhausted\"}").await;
     assert!(verified > 0 && unread > 0, "{verified} verified, {unread} not read");
-    assert!(service.server.shutdown().await);
 }
 
 fn resident_bytes() -> u64 {

@@ -1,14 +1,9 @@
 //! A gateway in a process of its own, which can be killed and inspected. Its clients are in this process.
 
-use crate::http::{Endpoint, tls};
-use crate::key_holder_process::KeyHolder;
-use crate::service::{self, Customer, TestClock};
-use serde_json::{Value, json};
-use std::fs::File;
+use crate::http::tls;
+use crate::world::*;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::Arc;
+use std::process::{Child, ChildStdout};
 use tracing_subscriber::EnvFilter;
 
 /// Tells the child what to be; absent in an ordinary run.
@@ -82,9 +77,9 @@ impl Gateway {
     }
 
     /// A new tenant of this service.
-    pub(crate) async fn customer(&self, clock: Arc<TestClock>, tenant: Value) -> Customer {
+    pub(crate) async fn customer(&self, clock: Arc<TestClock>, policy: Value) -> Customer {
         let (public, admin) = self.endpoints();
-        Customer::new(public, admin, clock, tenant).await
+        Customer::new(public, admin, clock, policy).await
     }
 
     /// `kill -9`, and waits until the process is gone.

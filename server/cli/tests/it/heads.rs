@@ -1,10 +1,8 @@
 //! Heads that RFC 9110 and RFC 9112 forbid, or that the service does not support: each refusal has a problem document and a request id.
 
-use crate::http::Endpoint;
+use crate::connections::closed;
 use crate::http2;
-use crate::service::{self, Service};
-use serde_json::Value;
-use std::time::Duration;
+use crate::world::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// An answer as it was sent.
@@ -27,10 +25,7 @@ impl Answer {
         let mut code = String::new();
         if field("content-type:") == Some("application/problem+json") {
             let problem: Value = serde_json::from_str(body).unwrap();
-            assert_eq!(
-                (&problem["status"], problem["request_id"].as_str()),
-                (&Value::from(status), Some(id))
-            );
+            assert_eq!((&problem["status"], &problem["request_id"]), (&json!(status), &json!(id)));
             code = problem["code"].as_str().unwrap().to_owned();
         }
         (Answer { status, head: head.to_owned(), code }, rest)
@@ -51,8 +46,7 @@ async fn sent(to: &Endpoint, request: &str) -> String {
 /// missing or a second `Host`, an unknown transfer coding, a compressed body and a charset other than UTF-8 are refused as such.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_head_that_is_refused_gets_a_problem_and_an_id() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let headers = |count: usize| "x: y\r\n".repeat(count);
     let long = |bytes: usize| format!("x: {}\r\n", "y".repeat(bytes));
     let get =
@@ -117,6 +111,10 @@ async fn every_head_that_is_refused_gets_a_problem_and_an_id() {
     let (second, rest) = Answer::first(rest);
     assert_eq!((first.status, second.status, &*second.code, rest), (200, 400, "malformed-request", ""));
 
+    for reason in ["head-too-large", "malformed"] {
+        assert!(closed(&service, reason).await > 0, "{reason}");
+    }
+
     // Over HTTP/2 there may be more headers, and the library refuses more than 64 KiB itself, without a document.
     let long = |bytes: usize| "y".repeat(bytes);
     let (over_16, over_32, under_64, over_64) = (long(17_000), long(40_000), long(58_000), long(59_000));
@@ -138,14 +136,12 @@ async fn every_head_that_is_refused_gets_a_problem_and_an_id() {
         assert_eq!(problem["code"].as_str().unwrap_or_default(), code, "{host}, {} bytes", more.len());
         assert!(more.len() > 1 || !body.is_empty(), "{host}");
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V151.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_in_another_coding_or_charset_is_refused_as_such() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let bearer = service.public.bearer.clone().unwrap();
     let json = "content-type: application/json";
     for (headers, status, code) in [
@@ -177,16 +173,12 @@ async fn a_body_in_another_coding_or_charset_is_refused_as_such() {
         let says = answer.head.contains("\r\naccept-encoding: identity");
         assert_eq!(says, code == "content-coding-unsupported", "{}", answer.head);
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V150.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_may_be_idle_for_longer_than_a_head_may_take() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.header_timeout_s = 1;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| config.limits.header_timeout_s = 1).await;
     let mut stream = service.public.connect().await;
     for pause in [0, 2_500] {
         // Longer than a head may take. Nothing happens meanwhile that could be awaited.
@@ -200,5 +192,4 @@ async fn a_connection_may_be_idle_for_longer_than_a_head_may_take() {
             answer.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
         }
     }
-    assert!(service.server.shutdown().await);
 }

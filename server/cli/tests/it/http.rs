@@ -7,13 +7,14 @@ use hyper::{HeaderMap, Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use trefoil_api::{Authenticated, Decision, Vector};
 
 /// A listener and the certificate that it shows.
 #[derive(Clone)]
@@ -156,9 +157,84 @@ impl Endpoint {
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
         self.send(Method::POST, path, &[], body.to_string()).await
     }
+
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Reply {
+        self.send(Method::PUT, path, &[], body.to_string()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Reply {
+        self.send(Method::DELETE, path, &[], "").await
+    }
+
+    /// Enrols a face under a handle, or replaces the one that is there with PUT.
+    pub(crate) async fn try_template(
+        &self,
+        method: Method,
+        handle: impl AsRef<[u8]>,
+        (face, consent): (&[f32; 128], &str),
+        key: &str,
+    ) -> Result<Reply, Box<dyn std::error::Error>> {
+        let body = json!({"embedding": Vector::new(*face), "consent_ref": consent}).to_string();
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle));
+        self.try_send(method, &path, &[("idempotency-key", key)], body).await
+    }
+
+    /// Enrols a face under a handle.
+    pub(crate) async fn enrol(&self, handle: impl AsRef<[u8]>, face: &[f32; 128], key: &str) -> Reply {
+        self.try_template(Method::POST, handle, (face, "form 7"), key).await.unwrap()
+    }
+
+    /// As an operator: a new tenant with this policy, by its identifier.
+    pub(crate) async fn tenant(&self, policy: &Value) -> String {
+        self.post("/v1/tenants", &json!({"name": "shop", "policy": policy})).await.is(201).field("tenant_id")
+    }
+
+    /// As an operator: a caller of this public listener, of a new tenant with this policy.
+    pub(crate) async fn caller(&self, public: &Endpoint, policy: &Value, scopes: &[&str]) -> Endpoint {
+        public.with_bearer(&self.api_key(self.tenant(policy).await, scopes).await)
+    }
+
+    /// As an operator: a new API key of this tenant.
+    pub(crate) async fn api_key(&self, tenant: impl AsRef<str>, scopes: &[&str]) -> String {
+        let path = format!("/v1/tenants/{}/api-keys", tenant.as_ref());
+        self.post(&path, &json!({"scopes": scopes})).await.is(201).field("api_key")
+    }
 }
 
 impl Reply {
+    /// Asserts this status.
+    #[track_caller]
+    pub(crate) fn is(self, status: u16) -> Reply {
+        assert_eq!(self.status, status, "{}", self.text());
+        self
+    }
+
+    /// The decision of a login.
+    #[track_caller]
+    pub(crate) fn decision(&self) -> Decision {
+        answer(self).decision
+    }
+
+    /// Asserts a login that matches.
+    #[track_caller]
+    pub(crate) fn matches(&self) -> Authenticated {
+        assert_eq!(self.decision(), Decision::Match);
+        answer(self)
+    }
+
+    /// Asserts a login that does not match.
+    #[track_caller]
+    pub(crate) fn denies(&self) -> Authenticated {
+        assert_eq!(self.decision(), Decision::NoMatch);
+        answer(self)
+    }
+
+    /// A member of the body that is a text.
+    #[track_caller]
+    pub(crate) fn field(&self, name: &str) -> String {
+        self.json()[name].as_str().unwrap_or_else(|| panic!("no {name} in {}", self.text())).to_owned()
+    }
+
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }
@@ -181,4 +257,9 @@ impl Reply {
         );
         problem
     }
+}
+
+pub(crate) fn answer(reply: &Reply) -> Authenticated {
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    serde_json::from_slice(&reply.body).unwrap()
 }

@@ -1,20 +1,18 @@
 //! The checks of a proof upload before its proof is verified, and sessions with a hash chain.
 
-use crate::members::{Members, client};
-use crate::service::{self, AUDIENCE, Service, answer};
+use crate::members::client;
+use crate::world::*;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use trefoil_api::{AttestationForm, Authentication, Nonce, Reveal, Vector};
+use trefoil_api::{Nonce, Reveal};
 use trefoil_attest::{ExpectedNonce, Policy, verify};
 use trefoil_client::HolderSession;
-use trefoil_pipeline::Clock as _;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::context;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_uploads_at_one_time_open_one_session() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(1, 1, 21).await;
     let uploads = (0..12).map(|_| service.prove(&people[0]));
     for reply in crate::enrolment::join_all(uploads).await {
@@ -30,13 +28,11 @@ async fn equal_uploads_at_one_time_open_one_session() {
         counts.push(service.metric(name).await);
     }
     assert!(counts.iter().sum::<u64>() >= 12 && counts[0] < 12, "{counts:?}");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_sizes_and_circuits_that_are_accepted_are_read() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let headers = [("content-type", "application/octet-stream")];
     let window = ProofEnvelope::size_window(trefoil_zkp::Circuit::Cred2);
     let send = async |size: usize| {
@@ -47,16 +43,15 @@ async fn only_sizes_and_circuits_that_are_accepted_are_read() {
     let other = trefoil_zkp::Circuit::Cred2u;
     assert!(!window.contains(ProofEnvelope::size_window(other).start()), "the sizes of the circuits differ");
     assert_eq!(service.metric("trefoil_proof_uploads_total{event=\"malformed\"}").await, 2);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim I16: Invalid proofs cost only their sender.
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_proofs_shut_their_caller_out_and_nobody_else() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    (config.proofs.credit_max, config.proofs.credit_per_s) = (200, 1);
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        (config.proofs.credit_max, config.proofs.credit_per_s) = (200, 1);
+    })
+    .await;
     let members = Members::new(&service, 2, 22);
     service.publish(members.root(), 1).await;
     let flooder = client(&service, &service.api_key(&["authenticate"]).await, 1);
@@ -74,13 +69,11 @@ async fn invalid_proofs_shut_their_caller_out_and_nobody_else() {
     honest.open_session(proven.envelope.clone()).await.unwrap().without_verification();
     assert_eq!(service.metric("trefoil_proof_uploads_total{event=\"credit_exhausted\"}").await, 1);
     assert_eq!(service.metric("trefoil_proofs_total{outcome=\"refused\"}").await, 4);
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attests_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let members = Members::new(&service, 1, 23);
     service.publish(members.root(), 1).await;
     let client = client(&service, service.public.bearer.as_deref().unwrap(), 1);
@@ -142,19 +135,14 @@ async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attes
     }
     service.authenticate(&request(&session, 8)).await.problem(409, "chain-value-refused");
     assert_eq!(session.requests_left(), Some(40 - 4 - 17));
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_without_a_chain_takes_no_value() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(1, 1, 24).await;
-    service.welcome(&people[0]).await;
+    let service = Service::start().await;
+    let people = service.welcomed(1, 24).await;
     let mut request = service.request(&people[0], &people[0].face, 1);
     request.reveal = Some(Reveal { position: 1, value: trefoil_api::Hex([0; 32]) });
     service::sign(&mut request, &people[0].key);
     service.authenticate(&request).await.problem(409, "chain-value-refused");
-
-    assert!(service.server.shutdown().await);
 }

@@ -1,10 +1,6 @@
 //! A gateway whose key-holder is another process: killed, away, and back.
 
-use crate::key_holder_process::{KeyHolder, listen};
-use crate::service::{self, Service, answer};
-use std::path::Path;
-use trefoil_api::Decision;
-use trefoil_server::config::Config;
+use crate::world::*;
 
 impl KeyHolder {
     /// A gateway's configuration with this key-holder, and time enough on the busiest machine.
@@ -29,19 +25,17 @@ pub(crate) async fn wait_for(service: &Service, status: u16) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     let folder = tempfile::tempdir().unwrap();
-    let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
-    KeyHolder::init(&keys, &data, &listen);
-    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let (keys, data) = (folder.path().join("keys"), folder.path().join("data"));
+    let mut key_holder = KeyHolder::beside(&keys, &data);
     // Each node finds its key-holder for itself.
     let service = Service::new(key_holder.config(&data)).await.at_one_node();
     assert!(!data.join("vault.sqlite").exists(), "the gateway has no keys");
     let people = service.people(2, 1, 21).await;
     service.welcome(&people[0]).await;
     let request = |nonce| service.request(&people[0], &people[0].face, nonce);
-    assert_eq!(answer(&service.authenticate(&request(1)).await).decision, Decision::Match);
-    let other = service.request(&people[0], &people[1].face, 2);
-    assert_eq!(answer(&service.authenticate(&other).await).decision, Decision::NoMatch);
-    let path = format!("/v1/tenants/{}/reset-malformed", hex::encode(service.tenant));
+    service.authenticate(&request(1)).await.matches();
+    service.login(&people[0], &people[1].face, 2).await.denies();
+    let path = service.path("/reset-malformed");
     service.admin.post(&path, &serde_json::json!({})).await.problem(403, "key-holder-forbids");
     wait_for(&service, 200).await;
 
@@ -55,13 +49,11 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     assert!(wait_for(&service, 503).await.contains("key-holder"));
     assert_eq!(service.metric("trefoil_ready").await, 0);
     // Requests that need no decision are still answered.
-    assert_eq!(service.prove(&people[0]).await.status, 201);
+    service.prove(&people[0]).await.is(201);
 
-    let _key_holder = KeyHolder::start(&keys, &listen);
+    key_holder.again();
     wait_for(&service, 200).await;
-    assert_eq!(answer(&service.authenticate(&request(20)).await).decision, Decision::Match);
+    service.authenticate(&request(20)).await.matches();
     service.welcome(&people[1]).await;
-    let second = service.request(&people[1], &people[1].face, 21);
-    assert_eq!(answer(&service.authenticate(&second).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    service.login(&people[1], &people[1].face, 21).await.matches();
 }

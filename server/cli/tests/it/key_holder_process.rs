@@ -1,7 +1,8 @@
 //! The program `trefoil key-holder` as a process of its own.
 
+use crate::command::Ran as _;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,6 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct KeyHolder {
     child: Child,
     url: String,
+    /// Its directory and its address, if it is alone.
+    place: (PathBuf, String),
 }
 
 /// Where a key-holder of this test listens: every address of 127.0.0.0/8 is this machine, so no other test has it and a
@@ -27,12 +30,30 @@ impl KeyHolder {
             .args(["--gateway", gateway.to_str().unwrap()])
             .output()
             .unwrap();
-        let text = String::from_utf8(done.stdout).unwrap();
+        let text = done.out();
         assert!(done.status.success() && text.contains("trefoil serve --data-dir"), "{text}");
     }
 
+    /// Makes a key-holder of this gateway, and starts it.
+    pub(crate) fn beside(keys: &Path, gateway: &Path) -> KeyHolder {
+        let listen = listen();
+        KeyHolder::init(keys, gateway, &listen);
+        KeyHolder::start(keys, &listen)
+    }
+
     pub(crate) fn start(keys: &Path, listen: &str) -> KeyHolder {
-        KeyHolder::run(&mut trefoil(&["key-holder"], keys, listen))
+        let mut started = KeyHolder::run(&mut trefoil(&["key-holder"], keys, listen));
+        started.place = (keys.to_owned(), listen.to_owned());
+        started
+    }
+
+    /// Starts one again that was killed.
+    pub(crate) fn again(&mut self) {
+        *self = KeyHolder::start(&self.place.0, &self.place.1);
+    }
+
+    pub(crate) fn listen(&self) -> &str {
+        &self.place.1
     }
 
     /// Runs a program that is a key-holder.
@@ -41,7 +62,7 @@ impl KeyHolder {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.strip_prefix("key-holder  ").unwrap_or_else(|| panic!("{line:?}")).trim().to_owned();
-        KeyHolder { child, url }
+        KeyHolder { child, url, place: Default::default() }
     }
 
     /// The settings that a gateway needs.

@@ -1,14 +1,10 @@
 //! `trefoil keys`: the first keys, and keys that somebody else may have.
 
-use crate::cli::{code, trefoil};
-use crate::service::{self, AUDIENCE, Service};
+use crate::world::*;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 use trefoil_attest::{KeySetStatus, TrustRoot};
-use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::time;
 
@@ -38,11 +34,6 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     found
 }
 
-fn printed(output: &Output) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (text(&output.stdout), text(&output.stderr))
-}
-
 #[test]
 fn init_makes_encrypted_keys_once_and_shows_only_what_is_public() {
     let directory = tempfile::tempdir().unwrap();
@@ -51,25 +42,18 @@ fn init_makes_encrypted_keys_once_and_shows_only_what_is_public() {
     let passphrase = passphrase_file(directory.path(), "passphrase", PASSPHRASE);
     let init = ["keys", "init", "--issuer", "auth.example", "--passphrase-file", &passphrase];
     let made = trefoil(&[&init[..], &data_dir].concat());
-    let (shown, errors) = printed(&made);
+    let (shown, errors) = (made.out(), made.err());
     assert_eq!((code(&made), errors.as_str()), (0, ""));
     assert!(shown.starts_with("issuer   auth.example\nversion  1\npin      sha3-256:"), "{shown}");
     assert!(shown.contains("status active"), "{shown}");
     // `keys show` is given no passphrase and reads the trust root only.
-    assert_eq!(printed(&trefoil(&[&["keys", "show"], &data_dir[..]].concat())).0, shown);
+    assert_eq!(trefoil(&[&["keys", "show"], &data_dir[..]].concat()).done(), shown);
 
     let after_init = files(&data);
     let names: Vec<&str> =
         after_init.keys().map(|path| path.strip_prefix(&data).unwrap().to_str().unwrap()).collect();
-    let expected = [
-        ".gitignore",
-        "installation.toml",
-        "keys.lock",
-        "signing.keys",
-        "trust-root.json",
-        "trust-roots/1.json",
-    ];
-    assert_eq!(names, expected);
+    let expected = ".gitignore installation.toml keys.lock signing.keys trust-root.json trust-roots/1.json";
+    assert_eq!(names, words(expected));
     assert!(after_init.values().all(|(mode, _)| *mode == 0o600));
     assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     let root = TrustRoot::from_file(&after_init[&data.join("trust-root.json")].1).unwrap();
@@ -78,8 +62,7 @@ fn init_makes_encrypted_keys_once_and_shows_only_what_is_public() {
     // A second run refuses, with or without the passphrase.
     for arguments in [&init[..], &["keys", "init", "--issuer", "other.example"]] {
         let again = trefoil(&[arguments, &data_dir].concat());
-        assert_eq!(code(&again), 1);
-        assert!(printed(&again).1.contains("exists; `trefoil keys rotate` replaces keys"));
+        again.ends(1, "exists; `trefoil keys rotate` replaces keys");
         assert!(again.stdout.is_empty());
         assert!(files(&data) == after_init, "nothing has changed");
     }
@@ -87,14 +70,10 @@ fn init_makes_encrypted_keys_once_and_shows_only_what_is_public() {
     // The keys open with the passphrase, and with no other.
     let other = passphrase_file(directory.path(), "other", "chosen by somebody else");
     let rotate = ["keys", "rotate", "--issuer", "auth.example", "--passphrase-file"];
-    let refused = trefoil(&[&rotate[..], &[&other], &data_dir].concat());
-    assert_eq!(code(&refused), 1);
-    assert!(printed(&refused).1.contains("the passphrase does not open it"));
+    trefoil(&[&rotate[..], &[&other], &data_dir].concat()).ends(1, "the passphrase does not open it");
     assert!(files(&data) == after_init, "nothing has changed");
     let before = SystemClock::default().unix_s();
-    let rotated = trefoil(&[&rotate[..], &[&passphrase, "--overlap", "600"], &data_dir].concat());
-    let shown = printed(&rotated).0;
-    assert_eq!(code(&rotated), 0);
+    let shown = trefoil(&[&rotate[..], &[&passphrase, "--overlap", "600"], &data_dir].concat()).done();
     let until = (0..60).map(|later| time::format(before + 600 + later));
     let restart = |until| format!("restart this node before {until}: its old keys retire then");
     assert!(until.map(restart).any(|line| shown.contains(&line)), "{shown}");
@@ -116,17 +95,13 @@ fn a_command_for_keys_that_are_not_there_makes_nothing() {
         } else {
             &["--issuer", "auth.example"]
         };
-        let refused =
-            trefoil(&[&["keys"], command, &["--data-dir", data.to_str().unwrap()], issuer].concat());
-        assert_eq!(code(&refused), 1, "{command:?}");
-        printed(&refused).1
+        let place = ["--data-dir", data.to_str().unwrap()];
+        trefoil(&[&["keys"], command, &place, issuer].concat()).ends(1, "")
     };
     for command in changing.into_iter().chain(showing) {
         let why = at(command, &none);
-        assert!(
-            why.contains("there is no directory") && why.contains("name the service's with --data-dir"),
-            "{why}"
-        );
+        assert!(why.contains("there is no directory"), "{why}");
+        assert!(why.contains("name the service's with --data-dir"), "{why}");
         assert!(!none.exists(), "{command:?}");
     }
     for command in changing {
@@ -137,9 +112,7 @@ fn a_command_for_keys_that_are_not_there_makes_nothing() {
         assert!(names.iter().all(|name| name == "keys.lock" || name == "installation.toml"), "{names:?}");
     }
     let short = trefoil(&["keys", "revoke", "5a0c", "--data-dir", none.to_str().unwrap()]);
-    let why = printed(&short).1;
-    assert_eq!(code(&short), 2);
-    assert!(why.contains("64 hexadecimal digits; `trefoil keys show` prints them"), "{why}");
+    short.ends(2, "64 hexadecimal digits; `trefoil keys show` prints them");
 }
 
 fn status(root: &TrustRoot, id: &str) -> Option<KeySetStatus> {
@@ -148,10 +121,9 @@ fn status(root: &TrustRoot, id: &str) -> Option<KeySetStatus> {
 
 /// Starts a service from the directory and stops it again, or says why it did not start.
 fn starts(data: &str) -> Result<(), String> {
-    let arguments = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
     let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["serve", "--data-dir", data])
-        .args(arguments)
+        .args(words("serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir"))
+        .arg(data)
         .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
         .env("TREFOIL_SERVER_ISSUER", "https://auth.example")
         .stdout(Stdio::piped())
@@ -166,8 +138,8 @@ fn starts(data: &str) -> Result<(), String> {
         return Ok(());
     }
     let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 1);
-    Err(printed(&output).1)
+    output.ends(1, "");
+    Err(output.err())
 }
 
 /// Claim S14.
@@ -177,49 +149,40 @@ async fn what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_wit
     let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     let data = file("data");
     let service = Service::new(service::config(Path::new(&data))).await;
-    let people = service.people(1, 1, 12).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 12).await;
     let request = service.request(&people[0], &people[0].face, 1);
     let nonce = hex::encode(request.nonce.as_bytes());
     let answer = service::answer(&service.authenticate(&request).await);
     std::fs::write(file("full.cbor"), &answer.attestation.as_ref().unwrap().0).unwrap();
     let (pinned, next, at) = (file("pinned.json"), file("next.json"), service.clock.unix_s().to_string());
-    let export = |output: &str| {
-        let exported = ["keys", "export-trust-root", "--data-dir", &data, "--output", output];
-        assert_eq!(code(&trefoil(&exported)), 0);
+    let export = |output: &str, form: &str| {
+        trefoil(&words(&format!("keys export-trust-root --data-dir {data} --output {output} {form}"))).done();
+        TrustRoot::from_file(&std::fs::read(output).unwrap()).unwrap()
     };
     let verify = |root: &str| {
         let about = ["--audience", AUDIENCE, "--nonce", &nonce, "--at", &at, "--trust-root", root];
         trefoil(&[&["verify", &file("full.cbor")], &about[..]].concat())
     };
-    export(&pinned);
-    assert_eq!(code(&verify(&pinned)), 0);
+    assert_eq!(export(&pinned, ""), export(&file("pinned.cbor"), "--format cbor"));
+    verify(&pinned).done();
 
     let id = hex::encode(service.trust_root.key_sets()[0].keys.id());
     let revoke =
         |id: &str| trefoil(&["keys", "revoke", id, "--data-dir", &data, "--issuer", "https://auth.example"]);
-    let running = revoke(&id);
-    assert_eq!(code(&running), 1);
-    assert!(printed(&running).1.contains("stop it, revoke, and start it again"));
+    revoke(&id).ends(1, "stop it, revoke, and start it again");
     assert!(service.server.shutdown().await);
     assert_eq!(code(&revoke("5a0c")), 2);
     let old_keys = std::fs::read(file("data/signing.keys")).unwrap();
-    let revoked = revoke(&id);
-    let (shown, errors) = printed(&revoked);
-    assert_eq!(code(&revoked), 0, "{errors}");
+    let shown = revoke(&id).done();
     assert!(shown.contains("status active") && shown.contains("status revoked since"), "{shown}");
 
-    export(&next);
-    let root = TrustRoot::from_file(&std::fs::read(&next).unwrap()).unwrap();
+    let root = export(&next, "");
     assert_eq!(root.version(), 2);
     assert!(matches!(status(&root, &id), Some(KeySetStatus::Revoked { .. })));
-    let refused = verify(&next);
-    let (text, errors) = printed(&refused);
-    assert_eq!(code(&refused), 1);
-    assert!((text + &errors).contains("is revoked since"));
+    verify(&next).ends(1, "is revoked since");
     // Anybody who pinned the version before can follow.
-    assert_eq!(code(&trefoil(&["keys", "accept", "--pinned", &pinned, "--next", &next])), 0);
-    assert_eq!(code(&verify(&pinned)), 1);
+    trefoil(&["keys", "accept", "--pinned", &pinned, "--next", &next]).done();
+    verify(&pinned).ends(1, "");
 
     assert_eq!(starts(&data), Ok(()));
     // The old keys, out of a backup or off a thief's disk, start no service.

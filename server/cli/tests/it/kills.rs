@@ -1,17 +1,11 @@
 //! `kill -9` of a gateway at random moments under load: everything that it acknowledged is there after the next start.
 
 use crate::gateway::Plan;
-use crate::service::{self, Customer, Person, TestClock};
-use hyper::Method;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::json;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trefoil_api::{AttestationForm, Decision};
-use trefoil_attest::{Attestation, Evidence, Seal, verify_same_log, verify_seal};
-use trefoil_testing::volume;
-use trefoil_types::Handle;
+use trefoil_attest::{Seal, verify_same_log, verify_seal};
 
 /// Kills at full volume.
 const KILLS: usize = 100;
@@ -35,11 +29,9 @@ async fn enrol(customer: &Customer, person: &Person, told: &mut Told, count: &At
             key: person.key.clone(),
             ..*person
         };
-        let key: [u8; 16] = rand::rng().random();
-        let key = hex::encode(key);
-        let body = json!({"embedding": trefoil_api::Vector::new(person.face), "consent_ref": "form 7"});
-        let (path, headers) = (service::templates_path(&somebody), [("idempotency-key", key.as_str())]);
-        let sent = customer.public.try_send(Method::POST, &path, &headers, body.to_string().into_bytes());
+        let (key, path) = (hex::encode(somebody.handle), service::templates_path(&somebody));
+        let template = (&person.face, "form 7");
+        let sent = customer.public.try_template(Method::POST, somebody.handle, template, &key);
         let Ok(reply) = sent.await else { return };
         assert_eq!(reply.status, 201, "{}", reply.text());
         count.fetch_add(1, Ordering::Relaxed);
@@ -70,6 +62,7 @@ async fn log_in(customer: &Customer, person: &Person, nonces: &AtomicU64, count:
     }
 }
 
+/// Claim V90.
 /// Claim V39: A gateway or a key-holder that is killed at any moment loses nothing that it acknowledged.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged() {
@@ -77,13 +70,9 @@ async fn a_gateway_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
     let (data, log) = (folder.path().join("data"), folder.path().join("gateway.log"));
     let plan = Plan { data, key_holder: String::new(), batch_delay_us: 0, log };
     let clock = Arc::new(TestClock::default());
-    let mut policy = service::policy();
-    policy["attempts"] = service::unlimited();
     let gateway = plan.start(&clock);
-    let tenant = json!({"name": "shop", "policy": policy});
-    let mut customer = gateway.customer(Arc::clone(&clock), tenant).await;
-    let person = customer.people(1, 1, 81).await.remove(0);
-    customer.welcome(&person).await;
+    let mut customer = gateway.customer(Arc::clone(&clock), service::lenient()).await;
+    let person = customer.welcomed(1, 81).await.remove(0);
     let trust_root = std::fs::read_to_string(plan.data.join("trust-root.json")).unwrap();
     let trust_root = trefoil_attest::TrustRoot::from_json(&trust_root).unwrap();
     let (nonces, mut gateway, mut all) = (AtomicU64::new(1), gateway, Told::default());
@@ -102,9 +91,7 @@ async fn a_gateway_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
             tokio::join!(kill, enrol(&customer, &person, &mut told, &count), caller(), caller(), caller());
         for attestation in [one, two, three].concat() {
             logins += 1;
-            let Evidence::Full(seal) = Attestation::decode(&attestation).unwrap().evidence else {
-                panic!("asked for a full one")
-            };
+            let seal = crate::service::seal(&attestation);
             verify_seal(&seal, &trust_root).unwrap();
             told.seals.insert(seal.header.seal_number, seal.header.digest());
             if newest.as_ref().is_none_or(|newest| newest.header.seal_number < seal.header.seal_number) {
@@ -120,13 +107,9 @@ async fn a_gateway_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
         all.deleted.extend(told.deleted);
         all.seals.extend(told.seals);
         let nonce = nonces.fetch_add(1, Ordering::Relaxed);
-        let reply = customer.authenticate(&customer.request(&person, &person.face, nonce)).await;
+        let reply = customer.login(&person, &person.face, nonce).await;
         let answer = service::answer(&reply);
-        let Evidence::Full(next) =
-            Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap().evidence
-        else {
-            panic!("asked for a full one")
-        };
+        let next = crate::service::seal(&answer.attestation.as_ref().unwrap().0);
         if let Some(before) = &newest {
             let (old, new) = (before.header.seal_number, next.header.seal_number);
             let get = async |what: &str| {
@@ -163,8 +146,7 @@ async fn check(customer: &Customer, person: &Person, told: &Told, round: usize) 
                 key: person.key.clone(),
                 ..*person
             };
-            let deleted =
-                customer.public.send(Method::DELETE, &service::templates_path(&somebody), &[], "").await;
+            let deleted = customer.public.delete(&service::templates_path(&somebody)).await;
             let expected = if there && round != usize::MAX { 200 } else { 404 };
             assert_eq!(deleted.status, expected, "round {round}: {}", deleted.text());
         }

@@ -1,27 +1,20 @@
 //! Subjects without an attempt: counted for their tenant, and reset by an operator.
 
-use crate::cli::{code, trefoil};
-use crate::key_holder_process::KeyHolder;
-use crate::quorum;
-use crate::service::{self, Person, Service, answer};
-use hyper::Method;
-use serde_json::{Value, json};
+use crate::quorum::{self, Three};
+use crate::world::*;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-use trefoil_api::{Base64, Decision};
 use trefoil_attest::{What, verify_change};
-use trefoil_pipeline::Clock as _;
 use trefoil_server::findings::TRIPS_MANY;
 
 async fn decided(service: &Service, person: &Person, face: &Person, nonce: u64) -> Decision {
-    answer(&service.authenticate(&service.request(person, &face.face, nonce)).await).decision
+    answer(&service.login(person, &face.face, nonce).await).decision
 }
 
 async fn counted(service: &Service) -> (Value, Value) {
     let own = service.public.get("/v1/tenant").await.json();
     assert_eq!(own["tenant_id"], hex::encode(service.tenant));
-    let shown = service.admin.get(&format!("/v1/tenants/{}", hex::encode(service.tenant))).await.json();
+    let shown = service.admin.get(&service.path("")).await.json();
     (own["locked_out"].clone(), shown["locked_out"].clone())
 }
 
@@ -42,14 +35,13 @@ async fn until_a_match(service: &Service, person: &Person, from: u64) {
 /// Claim V72.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut policy = service::policy();
-    policy["attempts"] = json!({ "consecutive": 3, "delay_s": 86_400, "failures_per_generation": 6 });
-    let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
-    let people = service.people(2, 1, 81).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let policy = with(
+        service::policy(),
+        "attempts",
+        json!({ "consecutive": 3, "delay_s": 86_400, "failures_per_generation": 6 }),
+    );
+    let service = Service::own(policy, |_| ()).await;
+    let people = service.welcomed(2, 81).await;
     let (ann, bob) = (&people[0], &people[1]);
     assert_eq!(counted(&service).await, (json!(0), json!(0)));
     assert_eq!(decided(&service, ann, ann, 20).await, Decision::Match);
@@ -73,12 +65,8 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
         format!("/v1/tenants/{}/subjects/{handle}/reset-attempts", hex::encode(service.tenant))
     };
     let own = path(&hex::encode(ann.handle));
-    let reset = service.admin.post(&own, &json!({})).await;
-    assert_eq!(reset.status, 200, "{}", reset.text());
-    let receipt = serde_json::from_value::<Base64>(reset.json()["receipt"]["attestation"].clone()).unwrap().0;
-    let now = service.clock.unix_s();
-    let verified = verify_change(&receipt, &service.trust_root, Some(&service.tenant), now).unwrap();
-    assert_eq!(verified.change().what, What::AttemptsReset);
+    let reset = service.admin.post(&own, &json!({})).await.is(200);
+    assert_eq!(service.receipt(&reset.json()).0, What::AttemptsReset);
     let trail = service.admin.get("/v1/audit").await;
     assert!(trail.text().contains("attempts_reset") && !trail.text().contains(&hex::encode(ann.handle)));
     assert_eq!(counted(&service).await, (json!(0), json!(0)));
@@ -89,18 +77,16 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
         assert_eq!(decided(&service, ann, bob, 100 + nonce).await, Decision::NoMatch);
     }
     assert_eq!(counted(&service).await, (json!(1), json!(1)));
-    assert_eq!(service.admin.post(&own, &json!({})).await.status, 200);
+    service.admin.post(&own, &json!({})).await.is(200);
     assert_eq!(counted(&service).await, (json!(1), json!(1)), "spent for good");
     assert_eq!(decided(&service, ann, ann, 200).await, Decision::NoMatch);
     service.admin.post(&path(&"5a".repeat(32)), &json!({})).await.problem(404, "subject-unknown");
 
-    let (data, url) = (folder.path().join("data"), format!("https://{}", service.admin.address));
+    let (data, url) = (service.file("data"), format!("https://{}", service.admin.address));
     let tenant = hex::encode(service.tenant);
     let budget = |words: &[&str]| {
         let place = ["admin", "--admin", &url, "--data-dir", data.to_str().unwrap(), "budget"];
-        let done = trefoil(&[&place[..], words].concat());
-        assert_eq!(code(&done), 0, "{}", String::from_utf8_lossy(&done.stderr));
-        String::from_utf8(done.stdout).unwrap()
+        trefoil(&[&place[..], words].concat()).done()
     };
     let shown = budget(&["show", &tenant]);
     let number = |shown: &str, name: &str| {
@@ -111,7 +97,7 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     assert_eq!(number(&shown, "subjects without an attempt now"), "1", "{shown}");
     // The command says that a reset did not help, and what does.
     let handle = hex::encode(ann.handle);
-    let file = folder.path().join("reset.cbor");
+    let file = service.file("reset.cbor");
     let reset = ["reset", &handle, "--tenant", &tenant];
     let kept = [&reset[..], &["--receipt", file.to_str().unwrap()]].concat();
     let said = budget(&kept);
@@ -141,7 +127,6 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     let said = budget(&kept);
     assert!(said.starts_with("the subject may try again\n") && file.exists(), "{said}");
     until_a_match(&service, ann, 3_000).await;
-    assert!(service.server.shutdown().await);
 }
 
 /// The entry of the tenant in `budget_trips_by_tenant`, once there are so many.
@@ -165,13 +150,9 @@ async fn many_attempts_without_a_budget_are_a_finding_and_a_line_of_their_tenant
     let data = folder.path().join("data");
     let mut config = service::config(&data);
     config.limits.distinct_failures = 0;
-    let mut policy = service::policy();
-    policy["attempts"] = json!({ "consecutive": 1, "delay_s": 86_400 });
+    let policy = with(service::policy(), "attempts", json!({ "consecutive": 1, "delay_s": 86_400 }));
     let service = Service::with_policy(config, policy).await;
-    let people = service.people(16, 1, 82).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let people = service.welcomed(16, 82).await;
     let status = service.admin.get("/v1/status").await.json();
     assert_eq!(
         (&status["key_holder"]["budget_trips_by_tenant"], &status["attention"]),
@@ -200,12 +181,11 @@ async fn many_attempts_without_a_budget_are_a_finding_and_a_line_of_their_tenant
     let url = format!("https://{}", service.admin.address);
     let printed = trefoil(&["admin", "--admin", &url, "--data-dir", data.to_str().unwrap(), "status"]);
     assert_eq!(code(&printed), 1, "scripts see that something wants attention");
-    let printed = String::from_utf8(printed.stdout).unwrap();
+    let printed = printed.out();
     let line = printed.lines().find(|line| line.contains("attempts refused because a budget was spent"));
     let named = format!("tenant shop ({}): ", hex::encode(service.tenant));
     assert!(line.is_some_and(|line| line.starts_with(&named)), "{printed}");
     assert!(printed.contains("budgets-trip") && printed.contains("trefoil admin usage"), "{printed}");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V127: Three key-holders let a locked-out subject in again once their operators run one command at each, with the generation that
@@ -216,14 +196,9 @@ async fn many_attempts_without_a_budget_are_a_finding_and_a_line_of_their_tenant
 async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their_page_says() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let configs = quorum::init(&folder.path().join("three"), &data);
-    let holders = configs.each_ref().map(|config| quorum::start_lax(config));
-    let mut config = service::config(&data);
-    config.key_holder.quorum = holders.each_ref().map(|holder: &KeyHolder| holder.url().to_owned()).to_vec();
-    config.key_holder.timeout_ms = 60_000;
-    let mut policy = service::policy();
-    policy["attempts"] = json!({ "consecutive": 3, "delay_s": 86_400 });
-    let service = Service::with_policy(config, policy).await;
+    let three = Three::beside(&data, quorum::start_lax);
+    let policy = with(service::policy(), "attempts", json!({ "consecutive": 3, "delay_s": 86_400 }));
+    let service = Service::with_policy(three.config(&data), policy).await;
     let people = service.people(2, 1, 83).await;
     let (ann, bob) = (&people[0], &people[1]);
     service.welcome(ann).await;
@@ -231,8 +206,7 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
     let body = json!({ "embedding": ann.face.to_vec(), "consent_ref": "form 8" }).to_string();
     let headers = [("content-type", "application/json"), ("idempotency-key", "r")];
     let path = service::templates_path(ann);
-    let replaced = service.public.send(Method::PUT, &path, &headers, body).await;
-    assert_eq!(replaced.status, 200, "{}", replaced.text());
+    let replaced = service.public.send(Method::PUT, &path, &headers, body).await.is(200);
     let generation = replaced.json()["generation"].to_string();
     assert_eq!(generation, "2");
     for nonce in 0..3 {
@@ -246,7 +220,7 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
     let place = ["admin", "--admin", &url, "--data-dir", data.to_str().unwrap()];
     let asked = ["budget", "reset", &handle, "--tenant", &tenant];
     let refused = trefoil(&[&place[..], &asked].concat());
-    let said = String::from_utf8(refused.stderr.clone()).unwrap();
+    let said = refused.err();
     assert_eq!(code(&refused), 1, "{said}");
     let words = ["key-holder-forbids", "at each of three key-holders", "trefoil key-holder reset-attempts"];
     for words in words {
@@ -270,12 +244,12 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
         });
         trefoil(&words.collect::<Vec<_>>())
     };
-    let other = reset(&configs[0], "1");
-    let said = String::from_utf8(other.stderr.clone()).unwrap();
+    let other = reset(&three.configs[0], "1");
+    let said = other.err();
     assert!(code(&other) != 0 && said.contains("does not know"), "another generation: {said}");
-    for (at, config) in configs.iter().enumerate() {
+    for (at, config) in three.configs.iter().enumerate() {
         let done = reset(config, &generation);
-        assert_eq!(code(&done), 0, "{}", String::from_utf8_lossy(&done.stderr));
+        done.done();
         let refusing = json!(u8::from(at == 0));
         assert_eq!(counted(&service).await, (refusing.clone(), refusing), "after {at}");
         if at == 0 {
@@ -285,7 +259,6 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
         }
     }
     until_a_match(&service, ann, 1_000).await;
-    assert!(service.server.shutdown().await);
 }
 
 /// The second misses bob's failures while it is stopped, so that the three count differently afterwards.
@@ -293,18 +266,10 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
 async fn three_key_holders_count_who_is_locked_out_also_while_one_is_away() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let configs = quorum::init(&folder.path().join("three"), &data);
-    let mut holders = configs.each_ref().map(|config| quorum::start_lax(config));
-    let mut config = service::config(&data);
-    config.key_holder.quorum = holders.each_ref().map(|holder: &KeyHolder| holder.url().to_owned()).to_vec();
-    config.key_holder.timeout_ms = 60_000;
-    let mut policy = service::policy();
-    policy["attempts"] = json!({ "consecutive": 3, "delay_s": 86_400 });
-    let service = Service::with_policy(config, policy).await.at_one_node();
-    let people = service.people(3, 1, 84).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let mut three = Three::beside(&data, quorum::start_lax);
+    let policy = with(service::policy(), "attempts", json!({ "consecutive": 3, "delay_s": 86_400 }));
+    let service = Service::with_policy(three.config(&data), policy).await.at_one_node();
+    let people = service.welcomed(3, 84).await;
     let [ann, bob, eve] = &people[..] else { panic!("three") };
     let locks_out = async |person: &Person, nonce: u64| {
         for nonce in nonce..nonce + 3 {
@@ -316,20 +281,19 @@ async fn three_key_holders_count_who_is_locked_out_also_while_one_is_away() {
     locks_out(ann, 0).await;
     assert_eq!(counted(&service).await, all(json!(1)));
 
-    holders[1].kill();
+    three.holders[1].kill();
     assert_eq!(counted(&service).await, all(json!(1)), "one is away");
     locks_out(bob, 10).await;
     assert_eq!(counted(&service).await, all(json!(2)), "one is away");
-    holders[1] = quorum::start_lax(&configs[1]);
+    three.back(1);
     quorum::until_ready(&service.admin, |status, text| status == 200 && !text.contains("away")).await;
     assert_eq!(counted(&service).await, all(json!(2)), "one has missed the failures of one of them");
     assert_eq!(decided(&service, bob, bob, 20).await, Decision::NoMatch);
 
-    holders[0].kill();
+    three.holders[0].kill();
     assert_eq!(counted(&service).await, all(json!(2)), "one lets bob in, and both are needed");
-    holders[2].kill();
+    three.holders[2].kill();
     assert_eq!(counted(&service).await, all(Value::Null), "two are away");
-    assert!(service.server.shutdown().await);
 }
 
 /// How well a time alone tells the second kind of answer from the first: the chance that one of the second took longer than one of the first. One half
@@ -351,15 +315,13 @@ fn told_apart(first: &[Duration], second: &[Duration]) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denial_without_an_attempt_has_the_form_and_takes_the_time_of_one_for_another_face() {
     const PAIRS: u64 = 150;
-    let folder = tempfile::tempdir().unwrap();
-    let mut policy = service::policy();
-    policy["attempts"] =
-        json!({ "consecutive": 1_000, "failures_per_day": 1_000, "failures_per_generation": PAIRS });
-    let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
-    let people = service.people(3, 1, 83).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let policy = with(
+        service::policy(),
+        "attempts",
+        json!({ "consecutive": 1_000, "failures_per_day": 1_000, "failures_per_generation": PAIRS }),
+    );
+    let service = Service::own(policy, |_| ()).await;
+    let people = service.welcomed(3, 83).await;
     let (ann, bob, eve) = (&people[0], &people[1], &people[2]);
     for nonce in 0..PAIRS {
         assert_eq!(decided(&service, ann, eve, nonce).await, Decision::NoMatch);
@@ -371,7 +333,7 @@ async fn a_denial_without_an_attempt_has_the_form_and_takes_the_time_of_one_for_
         let reply = service.authenticate(&request).await;
         let took = sent.elapsed();
         let form: BTreeSet<String> = reply.json().as_object().unwrap().keys().cloned().collect();
-        assert_eq!(answer(&reply).decision, Decision::NoMatch);
+        reply.denies();
         (took, form)
     };
     let (mut locked_out, mut other_face) = (Vec::new(), Vec::new());

@@ -1,9 +1,7 @@
 //! A log that cannot be written costs lines and nothing else.
 
-use crate::program::Program;
-use std::fs::File;
+use crate::world::*;
 use std::io::{BufRead as _, BufReader, PipeReader};
-use std::process::Stdio;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// Every line that the libraries log.
@@ -46,7 +44,7 @@ async fn with_data_and_log_on_one_full_disk_no_thread_ends_and_writes_work_again
     let logged = std::fs::metadata(&log).unwrap().len();
     program.bound("1");
     for _ in 0..20 {
-        assert_eq!(program.public.get("/v1/fhe/parameters").await.status, 200);
+        program.public.get("/v1/fhe/parameters").await.is(200);
         assert!(program.create_tenant().await.status.is_server_error());
     }
     assert!(program.metric("trefoil_log_lines_lost_total").await > 0);

@@ -1,17 +1,10 @@
 //! Malformed requests are refused with a named problem, and with a pointer where there is a field.
 
-use crate::service::{self, Service, policy};
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hyper::Method;
-use serde_json::{Value, json};
 
 const AUTHENTICATIONS: &str = "/v1/authentications";
-
-async fn service() -> (Service, tempfile::TempDir) {
-    let directory = tempfile::tempdir().unwrap();
-    (Service::new(service::config(&directory.path().join("data"))).await, directory)
-}
 
 fn templates() -> String {
     format!("/v1/subjects/{}/templates", "00".repeat(32))
@@ -33,14 +26,9 @@ fn face() -> Vec<i32> {
     (-60..68).collect()
 }
 
-fn with(mut body: Value, field: &str, value: Value) -> Value {
-    body[field] = value;
-    body
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_of_the_wrong_kind_or_size() {
-    let (service, _directory) = service().await;
+    let service = Service::start().await;
     let send = |headers: &'static [(&'static str, &'static str)], body: Vec<u8>| {
         let public = service.public.clone();
         async move { public.send(Method::POST, AUTHENTICATIONS, headers, body).await }
@@ -59,7 +47,7 @@ async fn bodies_of_the_wrong_kind_or_size() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_that_are_unknown_missing_or_wrong() {
-    let (service, _directory) = service().await;
+    let service = Service::start().await;
     let nan = BASE64.encode(f32::NAN.to_le_bytes().repeat(128));
     let cases = [
         (with(authentication(), "score", json!(1)), "field-invalid", ""),
@@ -97,16 +85,13 @@ async fn fields_that_are_unknown_missing_or_wrong() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn roots_that_are_not_the_next_of_their_chain() {
-    let (service, _directory) = service().await;
+    let service = Service::start().await;
     let publish = |body: Value| {
         let public = service.public.clone();
         async move { public.post("/v1/credentials/roots", &body).await }
     };
     publish(json!({"root": "00".repeat(32), "generation": 1})).await.problem(422, "field-invalid");
-    let other = service.admin.post("/v1/tenants", &json!({"name": "x", "policy": policy()})).await.json();
-    let keys = format!("/v1/tenants/{}/api-keys", other["tenant_id"].as_str().unwrap());
-    let key = service.admin.post(&keys, &json!({"scopes": ["issue"]})).await.json();
-    let other = service.public.with_bearer(key["api_key"].as_str().unwrap());
+    let other = service.admin.caller(&service.public, &policy(), &["issue"]).await;
     let body = json!({"statement": BASE64.encode([0; 132]), "signature": BASE64.encode([0; 3309])});
     other.post("/v1/credentials/roots", &body).await.problem(409, "issuer-key-missing");
     let [zero, one] = [[0; 32], [1; 32]];
@@ -116,12 +101,12 @@ async fn roots_that_are_not_the_next_of_their_chain() {
     let mut altered = first.clone();
     altered.signature[100] ^= 1;
     service.send_root(&altered).await.problem(422, "root-signature-invalid");
-    assert_eq!(service.send_root(&first).await.status, 201);
+    service.send_root(&first).await.is(201);
     assert_eq!(service.send_root(&first).await.status, 201, "the newest root may come again");
     let unlinked = service.next_root(one, 7, 3);
-    assert_eq!(service.send_root(&service.next_root(zero, 6, 3)).await.status, 201);
+    service.send_root(&service.next_root(zero, 6, 3)).await.is(201);
     service.send_root(&unlinked).await.problem(409, "root-generation-stale");
-    assert_eq!(service.send_root(&service.next_root(one, 7, 3)).await.status, 201);
+    service.send_root(&service.next_root(one, 7, 3)).await.is(201);
     service.send_root(&service.next_root(zero, 7, 3)).await.problem(409, "root-generation-stale");
     let log =
         service.public.get(&format!("/v1/credentials/roots/{}", hex::encode(service.tenant))).await.json();
@@ -135,7 +120,7 @@ async fn roots_that_are_not_the_next_of_their_chain() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_most_sixteen_roots_are_accepted_at_once_and_the_log_has_pages() {
-    let (service, _directory) = service().await;
+    let service = Service::start().await;
     let zero = [0; 32];
     for generation in 1..=16 {
         service.publish_keeping(zero, generation, 1).await;

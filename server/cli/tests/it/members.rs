@@ -2,10 +2,8 @@
 
 use crate::http::Reply;
 use crate::service::{AUDIENCE, Customer, Service, sign};
-use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::json;
 use trefoil_api::{AttestationForm, Authentication, Nonce, Vector};
 use trefoil_client::{Client, Holder, HolderSession, Membership};
 use trefoil_pipeline::Clock as _;
@@ -51,6 +49,16 @@ impl Members {
         Members { tree, members, epoch, tenant: service.tenant }
     }
 
+    /// Members under the first root of a service, enrolled.
+    pub(crate) async fn enrolled(service: &Customer, count: usize, seed: u64) -> Members {
+        let members = Members::new(service, count, seed);
+        service.publish(members.root(), 1).await;
+        for member in 0..count {
+            members.enrol(service, member).await;
+        }
+        members
+    }
+
     pub(crate) fn root(&self) -> [u8; 32] {
         self.tree.root().to_bytes()
     }
@@ -82,12 +90,8 @@ impl Members {
 
     /// The same under another idempotency key, for a member who was enrolled before.
     pub(crate) async fn enrol_again(&self, service: &Customer, member: usize, key: &str) {
-        let handle = hex::encode(self.holder(member, 0).handle().0);
-        let body = json!({"embedding": Vector::new(self.face(member)), "consent_ref": "form 7"});
-        let path = format!("/v1/subjects/{handle}/templates");
-        let headers = [("idempotency-key", key)];
-        let enrolled = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
-        assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+        let handle = self.holder(member, 0).handle().0;
+        service.public.enrol(handle, &self.face(member), key).await.is(201);
     }
 
     /// A session of a member, proven and opened now.
@@ -110,8 +114,7 @@ impl Members {
             requests => holder.open_with_chain(audience, requests, now, &mut rand::rng()),
         };
         let proven = proven.unwrap();
-        let opened = service.open(&proven.envelope).await;
-        assert_eq!(opened.status, 201, "{}", opened.text());
+        let opened = service.open(&proven.envelope).await.is(201);
         let expires_at = opened.json()["expires_at"].as_u64().unwrap();
         Wallet { session: proven.session, envelope: proven.envelope, expires_at, face: self.face(member) }
     }

@@ -1,40 +1,22 @@
 //! Probes that the service never sees, and one key per tenant.
 
-use crate::enrolment::join_all;
-use crate::key_holder_process::{KeyHolder, listen};
-use crate::members::{Members, client};
-use crate::service::{self, AUDIENCE, Customer, Person, Service, TestClock, answer, sign, templates_path};
-use crate::store;
-use hyper::Method;
-use serde_json::{Value, json};
-use std::path::Path;
-use std::process::Command;
-use trefoil_api::{AttestationForm, Authentication, Base64, Decision, Nonce, Shares, Vector};
+use crate::members::client;
+use crate::service::sign;
+use crate::world::*;
+use trefoil_api::{Base64, Nonce, Shares};
 use trefoil_attest::{Attestation, ProbeMode, Statement};
 use trefoil_client::{SealTo, shares};
-use trefoil_matching::Embedding;
-use trefoil_pipeline::Clock as _;
-use trefoil_server::config::Config;
 use trefoil_split::{Context, Fingerprint, SealingKey, split_probe, split_template};
-use trefoil_types::{Handle, TenantId};
+use trefoil_types::TenantId;
 
-/// The threshold of the tests' policy.
-const THRESHOLD: i32 = 18_000;
-
-/// The tests' tenant, whose devices split what they see.
-fn tenant(attempts: Option<Value>) -> Value {
-    let mut policy = service::policy();
-    policy["probe"] = "shared".into();
-    if let Some(attempts) = attempts {
-        policy["attempts"] = attempts;
-    }
-    json!({"name": "shop", "policy": policy})
+/// A policy whose tenant's devices split what they see.
+fn split() -> Value {
+    service::with(service::policy(), "probe", "shared")
 }
 
 /// The key that devices seal to, as the service serves it.
 async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
-    let keys = service.public.get(&format!("/v1/fhe/keys/{}", hex::encode(service.tenant))).await;
-    assert_eq!(keys.status, 200, "{}", keys.text());
+    let keys = service.public.get(&format!("/v1/fhe/keys/{}", hex::encode(service.tenant))).await.is(200);
     let keys = keys.json();
     let bytes: Base64 = serde_json::from_value(keys["sealing_key"].clone()).unwrap();
     let pin: Fingerprint = keys["sealing_key_fingerprint"].as_str().unwrap().parse().unwrap();
@@ -50,8 +32,7 @@ async fn enrol(service: &Customer, key: &SealingKey, handle: &Handle, face: &[f3
     let body = json!({"shares": shares(&split), "issued_at": issued_at, "consent_ref": "form 7"});
     let headers = [("idempotency-key", name.as_str())];
     let path = format!("/v1/subjects/{}/templates", hex::encode(handle.as_bytes()));
-    let enrolled = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
-    assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+    service.public.send(Method::POST, &path, &headers, body.to_string()).await.is(201);
     let again = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
     assert_eq!(again.headers["idempotent-replayed"], "true");
 }
@@ -59,8 +40,7 @@ async fn enrol(service: &Customer, key: &SealingKey, handle: &Handle, face: &[f3
 /// The same, and opens the session.
 async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
     enrol(service, key, &person.handle, &person.face).await;
-    let opened = service.prove(person).await;
-    assert_eq!(opened.status, 201, "{}", opened.text());
+    service.prove(person).await.is(201);
 }
 
 /// A request whose probe the device has split.
@@ -126,70 +106,35 @@ fn mode(attestation: &[u8]) -> ProbeMode {
     Statement::decode(attestation.statement).unwrap().probe_mode
 }
 
-fn expected(person: &Person, face: &[f32; 128]) -> Decision {
-    let score = Embedding::quantise(&person.face).unwrap().dot(&Embedding::quantise(face).unwrap());
-    if score >= THRESHOLD { Decision::Match } else { Decision::NoMatch }
-}
-
-/// `face`, `part` of the way to `other`.
-fn between(face: &[f32; 128], other: &[f32; 128], part: f32) -> [f32; 128] {
-    std::array::from_fn(|i| face[i] * (1.0 - part) + other[i] * part)
-}
-
-/// Everybody shows faces near and far; every decision is that of the plain inner product.
-async fn decides_as_the_plain_product_does(service: &Service, people: &[Person], key: Option<&SealingKey>) {
-    let mut requests = Vec::new();
-    let mut wanted = Vec::new();
-    for (i, person) in people.iter().enumerate() {
-        for step in 0..4 {
-            let face = between(&person.face, &people[(i + 1) % people.len()].face, 0.2 * step as f32);
-            let nonce = 1000 + (8 * i + step) as u64;
-            requests.push(match key {
-                Some(key) => shared(service, key, person, &face, nonce),
-                None => service.request(person, &face, nonce),
-            });
-            wanted.push(expected(person, &face));
-        }
-    }
-    assert!(wanted.contains(&Decision::Match) && wanted.contains(&Decision::NoMatch));
-    let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
-    for (reply, wanted) in replies.iter().zip(wanted) {
-        let answer = answer(reply);
-        assert_eq!(answer.decision, wanted);
-        let named = if key.is_some() { ProbeMode::Shared } else { ProbeMode::Plain };
-        assert_eq!(
-            mode(&answer.attestation.unwrap().0),
-            named,
-            "the attestation says how the probe travelled"
-        );
-    }
-}
-
 /// What holds wherever the key-holder is.
-async fn shared_tenant(config: Config, pinned: Option<Fingerprint>) -> (Service, Vec<Person>, SealingKey) {
-    let service = Service::at(config, tenant(None), TestClock::of_machine()).await;
-    let (key, keys) = sealing_key(&service).await;
+async fn shared_tenant(service: &Service, pinned: Option<Fingerprint>) -> (Vec<Person>, SealingKey) {
+    let (key, keys) = sealing_key(service).await;
     assert_eq!(keys["probe_mode"], "shared");
     assert!(pinned.is_none_or(|pinned| pinned == key.fingerprint()), "what the key-holder's operator prints");
     let people = service.people(4, 1, 41).await;
     for person in &people {
-        welcome(&service, &key, person).await;
+        welcome(service, &key, person).await;
     }
-    decides_as_the_plain_product_does(&service, &people, Some(&key)).await;
-    (service, people, key)
+    for (nonce, wanted) in [Decision::Match, Decision::NoMatch].into_iter().enumerate() {
+        let request = shared(service, &key, &people[0], &people[nonce].face, 1000 + nonce as u64);
+        let answer = answer(&service.authenticate(&request).await);
+        let travelled = mode(&answer.attestation.unwrap().0);
+        assert_eq!((answer.decision, travelled), (wanted, ProbeMode::Shared), "the attestation says how");
+    }
+    (people, key)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for() {
-    let directory = tempfile::tempdir().unwrap();
-    let (service, people, key) = shared_tenant(service::config(&directory.path().join("data")), None).await;
+    let service = Service::timely(split()).await;
+    let (people, key) = shared_tenant(&service, None).await;
     let refused = |mut request: Authentication, change: &dyn Fn(&mut Authentication)| {
         change(&mut request);
         sign(&mut request, &people[0].key);
         request
     };
     let first = shared(&service, &key, &people[0], &people[0].face, 1);
-    assert_eq!(answer(&service.authenticate(&first).await).decision, Decision::Match);
+    service.authenticate(&first).await.matches();
     service.authenticate(&first).await.problem(409, "nonce-replayed");
     // Its shares again, under a fresh nonce.
     let second = shared(&service, &key, &people[0], &people[0].face, 2);
@@ -232,7 +177,7 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
         request.shares.clone_from(&first.shares)
     });
     let replies = join_all([&good, &bad].into_iter().map(|request| service.authenticate(request))).await;
-    assert_eq!(answer(&replies[0]).decision, Decision::Match);
+    replies[0].matches();
     replies[1].problem(422, "share-refused");
     // A vector in the clear is refused.
     service
@@ -240,15 +185,12 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
         .await
         .problem(422, "probe-mode-mismatch");
     service.enrol(&people[0], "clear").await.problem(422, "probe-mode-mismatch");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wallet_splits_the_face_that_it_shows_and_its_chain_reveals_nothing_for_what_is_no_face() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
     // Its key-holder goes by the machine's clock.
-    let service = Service::at(config, tenant(None), TestClock::of_machine()).await;
+    let service = Service::timely(split()).await;
     let (key, _) = sealing_key(&service).await;
     let members = Members::new(&service, 2, 44);
     service.publish(members.root(), 1).await;
@@ -271,15 +213,11 @@ async fn a_wallet_splits_the_face_that_it_shows_and_its_chain_reveals_nothing_fo
     }
     assert!(request([0.0; 128]).is_err());
     assert_eq!(wallet.session.requests_left(), Some(2));
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn garbage_shares_match_sometimes_and_garbage_vectors_never() {
-    let directory = tempfile::tempdir().unwrap();
-    let tenant = tenant(Some(service::unlimited()));
-    let service =
-        Service::at(service::config(&directory.path().join("data")), tenant, TestClock::of_machine()).await;
+    let service = Service::timely(with(service::lenient(), "probe", "shared")).await;
     let (key, _) = sealing_key(&service).await;
     let people = service.people(1, 1, 43).await;
     welcome(&service, &key, &people[0]).await;
@@ -299,64 +237,57 @@ async fn garbage_shares_match_sometimes_and_garbage_vectors_never() {
     }
     // 0.225 of uniform residues reach the threshold of 18,000: with probability below 2^-40 fewer than 10 of 200 or more than 90.
     assert!((10..90).contains(&accepted), "{accepted}");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_holder_elsewhere_opens_what_devices_seal_to_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (keys, listen) = (folder.path().join("keys"), listen());
+    let keys = folder.path().join("keys");
     let data = folder.path().join("shared");
-    KeyHolder::init(&keys, &data, &listen);
-    let key_holder = KeyHolder::start(&keys, &listen);
-    let (service, people, key) =
-        shared_tenant(key_holder.config(&data), Some(operators_fingerprint(&keys, &listen))).await;
+    let key_holder = KeyHolder::beside(&keys, &data);
+    let service = Service::at(key_holder.config(&data), split(), TestClock::of_machine()).await;
+    let pinned = operators_fingerprint(&keys, key_holder.listen());
+    let (people, key) = shared_tenant(&service, Some(pinned)).await;
     // A deleted template is deleted on both sides; the subject enrols again.
-    let deleted = service.public.send(Method::DELETE, &templates_path(&people[0]), &[], Vec::new()).await;
+    let deleted = service.public.delete(&templates_path(&people[0])).await;
     assert_eq!(deleted.status, 200);
     let request = shared(&service, &key, &people[0], &people[0].face, 77);
     service.authenticate(&request).await.problem(404, "subject-unknown");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_key_per_tenant_survives_restarts_and_deletions() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let (service, people, key) = shared_tenant(service::config(&data), None).await;
-    let deleted = service.public.send(Method::DELETE, &templates_path(&people[3]), &[], Vec::new()).await;
+    let service = Service::timely(split()).await;
+    let (people, key) = shared_tenant(&service, None).await;
+    let deleted = service.public.delete(&templates_path(&people[3])).await;
     assert_eq!(deleted.status, 200);
     let gone = shared(&service, &key, &people[3], &people[3].face, 1);
     service.authenticate(&gone).await.problem(404, "subject-unknown");
     // Here too the key-holder keeps the budgets.
     for nonce in 10..15 {
         let wrong = shared(&service, &key, &people[0], &people[1].face, nonce);
-        assert_eq!(answer(&service.authenticate(&wrong).await).decision, Decision::NoMatch);
+        service.authenticate(&wrong).await.denies();
     }
     let right = shared(&service, &key, &people[0], &people[0].face, 15);
-    assert_eq!(answer(&service.authenticate(&right).await).decision, Decision::NoMatch);
+    service.authenticate(&right).await.denies();
 
-    let service = service.restart(service::config(&data)).await.at_one_node();
+    let service = service.restart().await.at_one_node();
     // Templates are loaded when they are needed.
     let arena = "trefoil_template_arena_bytes{keys=\"per-tenant\",what=\"used\"}";
     assert_eq!((service.metric("trefoil_templates_in_memory").await, service.metric(arena).await), (0, 0));
     let request = shared(&service, &key, &people[2], &people[2].face, 20);
-    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
-    assert_eq!(
-        (service.metric("trefoil_templates_in_memory").await, service.metric(arena).await),
-        (1, 98_304)
-    );
-    assert!(service.server.shutdown().await);
+    service.authenticate(&request).await.matches();
+    assert_eq!(service.metric("trefoil_templates_in_memory").await, 1);
+    assert_eq!(service.metric(arena).await, 98_304);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_share_is_taken_once_and_in_its_mode_only() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let (service, people, key) = shared_tenant(service::config(&data), None).await;
+    let service = Service::timely(split()).await;
+    let (people, key) = shared_tenant(&service, None).await;
     // The share of a probe, sent again as a template: for a subject that the service itself made up.
     let request = shared(&service, &key, &people[0], &people[0].face, 1);
-    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    service.authenticate(&request).await.matches();
     let shares = request.shares.clone().unwrap();
     let own = "/v1/subjects/".to_owned() + &"ee".repeat(32) + "/templates";
     let enrol = |issued_at: Option<u64>, shares: &Shares| {
@@ -377,30 +308,20 @@ async fn a_share_is_taken_once_and_in_its_mode_only() {
         let refused = service.public.send(Method::POST, &own, &headers, enrol(issued_at, &shares)).await;
         refused.problem(422, "request-not-fresh");
     }
-    assert!(service.server.shutdown().await);
     // A share where the policy says plain, and a key structure, which cannot be chosen.
-    let service = Service::new(service::config(&directory.path().join("plain"))).await;
-    let people = service.people(1, 1, 43).await;
-    service.welcome(&people[0]).await;
+    let service = Service::start().await;
+    let people = service.welcomed(1, 43).await;
     let (key, _) = sealing_key(&service).await;
     let own = shared(&service, &key, &people[0], &people[0].face, 30);
     service.authenticate(&own).await.problem(422, "probe-mode-mismatch");
-    let mut tenant = json!({"name": "shop", "policy": service::policy()});
-    tenant["keys"] = "per-tenant".into();
+    let tenant = json!({"name": "shop", "policy": service::policy(), "keys": "per-tenant"});
     service.admin.post("/v1/tenants", &tenant).await.problem(422, "field-invalid");
-    let mut policy = service::policy();
-    policy["probe"] = "secret".into();
-    let tenant = json!({"name": "shop", "policy": policy});
+    let tenant = json!({"name": "shop", "policy": service::with(service::policy(), "probe", "secret")});
     service.admin.post("/v1/tenants", &tenant).await.problem(422, "field-invalid");
-    assert!(service.server.shutdown().await);
 }
 
 /// What `trefoil key-holder sealing-key` prints.
 fn operators_fingerprint(keys: &Path, listen: &str) -> Fingerprint {
-    let done = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["key-holder", "sealing-key", "--data-dir", keys.to_str().unwrap(), "--listen", listen])
-        .output()
-        .unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).unwrap().trim().parse().unwrap()
+    let of = ["--data-dir", keys.to_str().unwrap(), "--listen", listen];
+    trefoil(&[&["key-holder", "sealing-key"], &of[..]].concat()).done().trim().parse().unwrap()
 }

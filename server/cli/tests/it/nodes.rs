@@ -11,6 +11,8 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 use trefoil_pipeline::Clock;
 use trefoil_server::config::{Config, Place};
 use trefoil_server::server::Server;
@@ -20,19 +22,17 @@ const NODES: usize = 3;
 /// The key-holders of data directories.
 static KEY_HOLDERS: LazyLock<Mutex<HashMap<PathBuf, KeyHolder>>> = LazyLock::new(Mutex::default);
 
-/// Nodes that run. They are the first one to those who ask for one.
+/// Nodes that run. They are the first one to those who ask for one. When they are dropped at the end of a test, they shut down, which has to be clean.
 pub(crate) struct Nodes {
-    /// The first field, so that nobody is sent to a node that is about to end.
     served: Vec<Served>,
-    first: Server,
-    others: Vec<Server>,
+    nodes: Vec<Server>,
 }
 
 impl Deref for Nodes {
     type Target = Server;
 
     fn deref(&self) -> &Server {
-        &self.first
+        &self.nodes[0]
     }
 }
 
@@ -41,7 +41,7 @@ impl Nodes {
         let start = async |config| Server::start(config, Arc::clone(clock) as Arc<dyn Clock>).await.unwrap();
         // A store in a file is that of one node.
         if !store::is_fleet() || config.store.url.0.is_empty() {
-            return Nodes { served: Vec::new(), first: start(config).await, others: Vec::new() };
+            return Nodes { served: Vec::new(), nodes: vec![start(config).await] };
         }
         let data = config.server.data_dir.clone();
         clock.rule(&config.store.url.0);
@@ -50,21 +50,17 @@ impl Nodes {
             config.key_holder.url = key_holder(&data);
             config.key_holder.timeout_ms = 60_000;
         }
-        let first = start(config.clone()).await;
-        let mut others = Vec::new();
+        let mut nodes = vec![start(config.clone()).await];
         for number in 1..NODES {
             config.server.data_dir = data.with_extension(format!("node-{number}"));
             if !config.server.data_dir.exists() {
                 copied(&data, &config.server.data_dir);
             }
-            others.push(start(config.clone()).await);
+            nodes.push(start(config.clone()).await);
         }
-        let of = |address: fn(&Server) -> SocketAddr| {
-            let all: Vec<_> = std::iter::once(&first).chain(&others).map(address).collect();
-            siblings::serve(all)
-        };
+        let of = |address: fn(&Server) -> SocketAddr| siblings::serve(nodes.iter().map(address).collect());
         let served = [Server::public_address, Server::admin_address].map(of).into();
-        Nodes { served, first, others }
+        Nodes { served, nodes }
     }
 
     /// From now on each request goes to the first one. For tests of what each node has for itself.
@@ -73,13 +69,27 @@ impl Nodes {
         siblings::alone(self.admin_address());
     }
 
-    pub(crate) async fn shutdown(self) -> bool {
-        drop(self.served);
+    pub(crate) async fn shutdown(mut self) -> bool {
+        self.end().await
+    }
+
+    async fn end(&mut self) -> bool {
+        // First, so that nobody is sent to a node that is about to end.
+        self.served.clear();
         let mut is_clean = true;
-        for node in std::iter::once(self.first).chain(self.others) {
+        for node in std::mem::take(&mut self.nodes) {
             is_clean &= node.shutdown().await;
         }
         is_clean
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        if !self.nodes.is_empty() && !std::thread::panicking() {
+            let is_clean = block_in_place(|| Handle::current().block_on(self.end()));
+            assert!(is_clean, "the shutdown at the end of the test is not clean");
+        }
     }
 }
 

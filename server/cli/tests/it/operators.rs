@@ -1,15 +1,10 @@
 //! Operators: their roles on every route, their tokens over their life, and the audit trail of what they did.
 
-use crate::http::{Endpoint, Reply};
-use crate::service::{self, Service};
-use crate::store;
-use hyper::Method;
-use serde_json::{Value, json};
-use trefoil_api::{Base64, Hex};
+use crate::service::receipt;
+use crate::world::*;
 use trefoil_attest::{
     Actor, Change, Kind, SERVICE, Seal, Suite, VerifiedChange, What, verify_change, verify_change_with_seal,
 };
-use trefoil_pipeline::Clock as _;
 use trefoil_server::description;
 use trefoil_server::openapi::Listener;
 use trefoil_storage::store::{Note, Operators as _, Sqlite};
@@ -17,8 +12,7 @@ use trefoil_types::{ApiKeyId, OperatorId, TenantId};
 
 /// A new operator: the admin listener with its token, and its identifier.
 async fn operator(service: &Service, name: &str, role: &str) -> (Endpoint, OperatorId) {
-    let created = service.admin.post("/v1/operators", &json!({ "name": name, "role": role })).await;
-    assert_eq!(created.status, 201, "{}", created.text());
+    let created = service.admin.post("/v1/operators", &json!({ "name": name, "role": role })).await.is(201);
     let created = created.json();
     let id = Hex::<8>::parse(created["operator_id"].as_str().unwrap()).unwrap();
     (service.admin.with_bearer(created["token"].as_str().unwrap()), OperatorId::new(id.0))
@@ -29,22 +23,9 @@ fn secret_of(token: &str) -> &str {
     token.splitn(5, '_').last().unwrap()
 }
 
-async fn delete(endpoint: &Endpoint, path: &str) -> Reply {
-    endpoint.send(Method::DELETE, path, &[], "").await
-}
-
-fn of_tenant(service: &Service, rest: &str) -> String {
-    format!("/v1/tenants/{}{rest}", hex::encode(service.tenant))
-}
-
 /// What a receipt in an answer says was done, and by whom.
 fn told<'a>(service: &Service, bytes: &'a [u8], tenant: TenantId) -> VerifiedChange<'a> {
     verify_change(bytes, &service.trust_root, Some(&tenant), service.clock.unix_s()).unwrap()
-}
-
-fn receipt(answer: &Value) -> Vec<u8> {
-    let receipt = answer["receipt"]["attestation"].as_str().unwrap_or_else(|| panic!("{answer:.300}"));
-    serde_json::from_value::<Base64>(json!(receipt)).unwrap().0
 }
 
 fn role_of(route: &Value) -> Option<u8> {
@@ -61,8 +42,7 @@ fn role_of(route: &Value) -> Option<u8> {
 /// and the refusal is in the audit trail.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_admin_route_keeps_to_the_role_of_the_table() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&folder.path().join("data"))).await;
+    let service = Service::start().await;
     let callers = [
         (1, operator(&service, "viewer", "viewer").await.0),
         (2, operator(&service, "operator", "operator").await.0),
@@ -109,14 +89,11 @@ async fn every_admin_route_keeps_to_the_role_of_the_table() {
     let refused = trail["entries"].as_array().unwrap().iter().filter(|entry| entry["outcome"] == "refused");
     let by = |name: &str| refused.clone().filter(|entry| entry["operator_name"] == name).count();
     assert_eq!((by("viewer"), by("operator"), by("owner")), (changing, 5, 0));
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operators_tokens_live_and_end_and_the_first_owner_can_go() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
     let now = service.clock.unix_s();
     let body = json!({ "name": "ann", "role": "owner", "expires_at": now + 100 });
     let first = service.admin.post("/v1/operators", &body).await.json();
@@ -137,30 +114,30 @@ async fn an_operators_tokens_live_and_end_and_the_first_owner_can_go() {
     let second = ann.post(&format!("{path}/tokens"), &json!({})).await.json();
     let anew = service.admin.with_bearer(second["token"].as_str().unwrap());
     anew.post(&format!("{path}/tokens"), &json!({})).await.problem(409, "operator-conflict");
-    assert_eq!(ann.get(&path).await.status, 200);
-    let revoked = delete(&anew, &format!("{path}/tokens/1")).await.json();
+    ann.get(&path).await.is(200);
+    let revoked = anew.delete(&format!("{path}/tokens/1")).await.json();
     assert_eq!(revoked["tokens"][0]["revoked_at"], now);
     assert!(revoked["receipt"].is_object(), "{revoked}");
-    let again = delete(&anew, &format!("{path}/tokens/1")).await.json();
+    let again = anew.delete(&format!("{path}/tokens/1")).await.json();
     assert_eq!((&again["tokens"], &again["receipt"]), (&revoked["tokens"], &Value::Null));
     ann.get(&path).await.problem(401, "caller-unauthenticated");
-    delete(&anew, &format!("{path}/tokens/7")).await.problem(404, "operator-unknown");
-    delete(&anew, "/v1/operators/0000000000000000/tokens/1").await.problem(404, "operator-unknown");
-    delete(&anew, &format!("/v1/operators/{}", "5a".repeat(8))).await.problem(404, "operator-unknown");
+    anew.delete(&format!("{path}/tokens/7")).await.problem(404, "operator-unknown");
+    anew.delete("/v1/operators/0000000000000000/tokens/1").await.problem(404, "operator-unknown");
+    anew.delete(&format!("/v1/operators/{}", "5a".repeat(8))).await.problem(404, "operator-unknown");
     let late = json!({ "name": "bob", "role": "viewer", "expires_at": now });
     anew.post("/v1/operators", &late).await.problem(422, "field-invalid");
     let nameless = json!({ "name": "", "role": "viewer" });
     anew.post("/v1/operators", &nameless).await.problem(422, "field-invalid");
 
     // The token of the data directory, while another owner has one, and after a restart.
-    assert_eq!(delete(&anew, "/v1/operators/0000000000000000").await.status, 200);
+    anew.delete("/v1/operators/0000000000000000").await.is(200);
     service.admin.get("/v1/tenants").await.problem(401, "caller-unauthenticated");
-    delete(&anew, &path).await.problem(409, "last-owner");
+    anew.delete(&path).await.problem(409, "last-owner");
     let anew = anew.bearer.clone().unwrap();
-    let service = service.restart(service::config(&data)).await;
+    let service = service.restart().await;
     service.admin.get("/v1/tenants").await.problem(401, "caller-unauthenticated");
     let anew = service.admin.with_bearer(&anew);
-    assert_eq!(anew.get("/v1/tenants").await.status, 200);
+    anew.get("/v1/tenants").await.is(200);
     let shown = anew.get("/v1/operators/0000000000000000").await.json();
     assert_eq!(shown["revoked_at"], now);
 
@@ -169,10 +146,9 @@ async fn an_operators_tokens_live_and_end_and_the_first_owner_can_go() {
     let viewer = anew.post("/v1/operators", &viewer).await.json();
     let viewer = service.admin.with_bearer(viewer["token"].as_str().unwrap());
     service.clock.advance(49);
-    assert_eq!(viewer.get("/v1/tenants").await.status, 200);
+    viewer.get("/v1/tenants").await.is(200);
     service.clock.advance(1);
     viewer.get("/v1/tenants").await.problem(401, "caller-unauthenticated");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V59: The receipt of a tenant's creation shows, by the policy's digest, whether it asks for proofs.
@@ -180,8 +156,7 @@ async fn an_operators_tokens_live_and_end_and_the_first_owner_can_go() {
 /// the process ended between the change and its seal.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_trail() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&folder.path().join("data"))).await;
+    let service = Service::start().await;
     let before = service.admin.get("/v1/audit").await.json()["entries"].as_array().unwrap().len();
     let (ann, id) = operator(&service, "Ann", "operator").await;
     let by = Some(Actor { operator: id, name: "Ann" });
@@ -205,14 +180,13 @@ async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_
         assert_eq!((change.what, change.by), (what, by), "{action}");
         expected.push((action, tenant.clone()));
     };
-    let key =
-        ann.post(&of_tenant(&service, "/api-keys"), &json!({ "scopes": ["enrol", "issue"] })).await.json();
+    let key = ann.post(&service.path("/api-keys"), &json!({ "scopes": ["enrol", "issue"] })).await.json();
     let key_id = ApiKeyId::new(Hex::parse(key["id"].as_str().unwrap()).unwrap().0);
     check("api_key_created", &key, What::ApiKeyCreated { key: key_id, scopes: 5 });
-    let path = of_tenant(&service, &format!("/api-keys/{}", key["id"].as_str().unwrap()));
-    let revoked = delete(&ann, &path).await.json();
+    let path = service.path(&format!("/api-keys/{}", key["id"].as_str().unwrap()));
+    let revoked = ann.delete(&path).await.json();
     check("api_key_revoked", &revoked, What::ApiKeyRevoked { key: key_id });
-    assert_eq!(delete(&ann, &path).await.json()["receipt"], Value::Null, "nothing was changed again");
+    assert_eq!(ann.delete(&path).await.json()["receipt"], Value::Null, "nothing was changed again");
     for (path, action, what) in [
         ("/disable", "tenant_disabled", What::TenantDisabled),
         ("/enable", "tenant_enabled", What::TenantEnabled),
@@ -222,16 +196,15 @@ async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_
             // It is for the operator of its key-holder, which is elsewhere.
             continue;
         }
-        let answer = ann.post(&of_tenant(&service, path), &json!({})).await.json();
+        let answer = ann.post(&service.path(path), &json!({})).await.json();
         check(action, &answer, what);
     }
-    let mut policy = service::policy();
-    policy["level_min"] = json!(1);
+    let policy = service::with(service::policy(), "level_min", json!(1));
     let changed = json!({ "policy": policy }).to_string();
-    let changed = ann.send(Method::PUT, &of_tenant(&service, "/policy"), &[], changed).await.json();
+    let changed = ann.send(Method::PUT, &service.path("/policy"), &[], changed).await.json();
     let digest = Hex::parse(changed["policy_digest"].as_str().unwrap()).unwrap().0;
     check("policy_changed", &changed, What::PolicyChanged { id: 1, version: 2, digest });
-    let rotated = ann.post(&of_tenant(&service, "/key-rotation"), &json!({})).await.json();
+    let rotated = ann.post(&service.path("/key-rotation"), &json!({})).await.json();
     check("key_rotation_begun", &rotated, What::KeyRotationBegun { epoch: 1 });
     // A rotation without templates soon ends, by itself.
     let ended = ended_rotation(&service).await;
@@ -240,7 +213,7 @@ async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_
 
     let (viewer, viewer_id) = operator(&service, "Vic", "viewer").await;
     expected.push(("operator_created", Value::Null));
-    viewer.post(&of_tenant(&service, "/disable"), &json!({})).await.problem(403, "role-missing");
+    viewer.post(&service.path("/disable"), &json!({})).await.problem(403, "role-missing");
     expected.push(("tenant_disabled", tenant.clone()));
 
     let trail = viewer.get("/v1/audit").await.json();
@@ -264,7 +237,6 @@ async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_
     let last = viewer.get(&format!("/v1/audit?from={}", refused["number"])).await.json();
     assert_eq!((&last["entries"], &last["next"]), (&json!([refused]), &Value::Null));
     viewer.get("/v1/audit?from=x").await.problem(400, "malformed-request");
-    assert!(service.server.shutdown().await);
 }
 
 /// The entry of the end of a rotation, once its receipt is there.
@@ -306,12 +278,11 @@ async fn every_entry_is_sealed(service: &Service, entries: &[Value]) {
 /// A process that ended between a change and its seal.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_noted_and_not_sealed_is_sealed_by_the_next_start() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
+    let data = service.data();
     let tenant = service.tenant;
     let service = service
-        .restart_after(service::config(&data), async |clock| {
+        .restart_after(async |clock| {
             let change = Change {
                 suite: Suite::One,
                 issuer: "https://auth.example",
@@ -332,14 +303,12 @@ async fn what_was_noted_and_not_sealed_is_sealed_by_the_next_start() {
     let entries = trail["entries"].as_array().unwrap();
     assert_eq!(entries.last().unwrap()["operator_name"], "Ann");
     every_entry_is_sealed(&service, entries).await;
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows_no_secret_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
+    let data = service.data();
     let create = async |caller: &Endpoint, path: &str, key: &str, body: &Value| {
         caller.send(Method::POST, path, &[("idempotency-key", key)], body.to_string()).await
     };
@@ -364,13 +333,12 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
 
     let (_, eve) = operator(&service, "eve", "viewer").await;
     let secrets = [
-        (of_tenant(&service, "/api-keys"), json!({ "scopes": ["enrol"] }), "b", "id"),
+        (service.path("/api-keys"), json!({ "scopes": ["enrol"] }), "b", "id"),
         ("/v1/operators".to_owned(), json!({ "name": "ann", "role": "owner" }), "c", "operator_id"),
         (format!("/v1/operators/{eve}/tokens"), json!({}), "d", "operator_id"),
     ];
     for (path, body, key, name) in &secrets {
-        let created = create(&service.admin, path, key, body).await;
-        assert_eq!(created.status, 201, "{}", created.text());
+        let created = create(&service.admin, path, key, body).await.is(201);
         let shown = create(&service.admin, path, key, body).await.problem(409, "secret-shown");
         let id = created.json()[name].as_str().unwrap().to_owned();
         assert!(shown["detail"].as_str().unwrap().contains(&id), "{shown}");
@@ -379,10 +347,8 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
     }
     let count = async |service: &Service| {
         let tenants = service.admin.get("/v1/tenants").await.json()["tenants"].as_array().unwrap().len();
-        let keys = service.admin.get(&of_tenant(service, "/api-keys")).await.json()["api_keys"]
-            .as_array()
-            .unwrap()
-            .len();
+        let keys =
+            service.admin.get(&service.path("/api-keys")).await.json()["api_keys"].as_array().unwrap().len();
         (
             tenants,
             keys,
@@ -398,7 +364,7 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
     assert_eq!((own.status.as_u16(), own.json()["tenant_id"] == first["tenant_id"]), (201, false));
 
     // A day, and a restart.
-    let service = service.restart(service::config(&data)).await;
+    let service = service.restart().await;
     let again = create(&service.admin, "/v1/tenants", "a", &tenant).await;
     assert_eq!(again.json()["tenant_id"], first["tenant_id"]);
     assert_eq!(count(&service).await, (3, 2, 4));
@@ -407,5 +373,4 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
     let secret = bob.bearer.unwrap();
     let secret = secret_of(&secret).as_bytes().to_vec();
     assert!(files.into_iter().all(|file| file.windows(secret.len()).all(|window| window != secret)));
-    assert!(service.server.shutdown().await);
 }

@@ -1,6 +1,6 @@
 //! A file in the place of another: the commands of relying parties say what it is, and which one to give.
 
-use std::process::Command;
+use crate::world::*;
 
 #[test]
 fn a_file_in_the_place_of_another_is_called_what_it_is() {
@@ -55,7 +55,7 @@ fn a_file_in_the_place_of_another_is_called_what_it_is() {
         ),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_trefoil")).args(&line).output().unwrap();
-        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        let text = output.text();
         assert_eq!(output.status.code(), Some(exit), "{line:?}: {text}");
         assert!(text.contains(&format!("{file}: {said}")), "{line:?}: {text}");
     }

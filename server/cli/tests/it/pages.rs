@@ -1,11 +1,7 @@
 //! Lists of more than a page: each entry stands on one page, once.
 
-use crate::enrolment::join_all;
-use crate::http::Endpoint;
-use crate::service::{self, Service};
-use serde_json::{Value, json};
+use crate::world::*;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 /// Most entries of a page, for all lists but the usage of API keys.
 const PAGE: usize = 256;
@@ -48,8 +44,7 @@ async fn posted(admin: &Endpoint, path: &str, bodies: Vec<Value>, field: &str) -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_and_operators_beyond_a_page_are_each_on_one_page() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let policy = service::policy();
     let bodies = (0..PAGE + 2).map(|number| json!({"name": format!("t{number}"), "policy": policy}));
     let mut tenants = posted(&service.admin, "/v1/tenants", bodies.collect(), "tenant_id").await;
@@ -61,13 +56,11 @@ async fn tenants_and_operators_beyond_a_page_are_each_on_one_page() {
     // The owner of the file `admin.token`.
     operators.insert("0".repeat(16));
     hold(&pages(&service.admin, "/v1/operators", "operators").await, PAGE, "operator_id", &operators);
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn subjects_and_sessions_beyond_a_page_are_each_on_one_page() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(PAGE as u32 + 3, 1, 91).await;
     for people in people.chunks(AT_ONCE) {
         join_all(people.iter().map(|person| service.welcome(person))).await;
@@ -76,14 +69,12 @@ async fn subjects_and_sessions_beyond_a_page_are_each_on_one_page() {
     hold(&pages(&service.public, "/v1/subjects", "subjects").await, PAGE, "handle", &handles);
     let sessions = people.iter().map(|person| hex::encode(person.session_id)).collect();
     hold(&pages(&service.public, "/v1/proof-sessions", "sessions").await, PAGE, "session_id", &sessions);
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn usage_of_more_keys_than_a_page_has_is_on_one_page_for_each_key() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let path = format!("/v1/tenants/{}", hex::encode(service.tenant));
+    let service = Service::start().await;
+    let path = service.path("");
     let bodies = vec![json!({"scopes": ["authenticate"]}); KEYS + 3];
     let secrets = posted(&service.admin, &format!("{path}/api-keys"), bodies, "api_key").await;
     for secret in &secrets {
@@ -108,5 +99,4 @@ async fn usage_of_more_keys_than_a_page_has_is_on_one_page_for_each_key() {
         usage.iter().flatten().map(|day| day["api_key"].as_str().unwrap().to_owned()).collect();
     assert!(used.is_subset(&keys.collect()), "they are the tenant's keys");
     hold(&usage, KEYS, "api_key", &used);
-    assert!(service.server.shutdown().await);
 }

@@ -1,23 +1,11 @@
 //! The verdict cache of a node as tenants share it, through HTTP.
 #![cfg(feature = "cache-engine")]
 
-use crate::http::Reply;
-use crate::members::{Members, Wallet};
-use crate::service::{self, AUDIENCE, Customer, Service, answer, policy};
-use hyper::Method;
-use serde_json::{Value, json};
-use std::sync::Arc;
-use trefoil_api::Decision;
+use crate::members::Wallet;
+use crate::world::*;
 
 /// Verdicts that the tests' tenants have room for.
 const QUOTA: usize = 8;
-
-/// A tenant of the service beside the first.
-async fn neighbour(service: &Service, policy: Value) -> Customer {
-    let public = crate::http::Endpoint { bearer: None, ..service.public.clone() };
-    let tenant = json!({"name": "neighbour", "policy": policy});
-    Customer::new(public, service.admin.clone(), Arc::clone(&service.clock), tenant).await
-}
 
 /// A count of the cache for a tenant.
 async fn count(customer: &Customer, outcome: &str) -> u64 {
@@ -33,13 +21,7 @@ async fn size(customer: &Customer, which: &str) -> u64 {
 }
 
 fn with_quota(quota: usize) -> Value {
-    let mut policy = policy();
-    policy["sessions_in_memory"] = json!(quota);
-    policy
-}
-
-async fn put(service: &Service, path: &str, body: &Value) -> Reply {
-    service.admin.send(Method::PUT, path, &[], body.to_string()).await
+    with(policy(), "sessions_in_memory", quota)
 }
 
 async fn open(customer: &Customer, members: &Members, sessions: usize) -> Vec<Wallet> {
@@ -52,15 +34,14 @@ async fn open(customer: &Customer, members: &Members, sessions: usize) -> Vec<Wa
 
 async fn log_all_in(customer: &Customer, wallets: &mut [Wallet]) {
     for wallet in wallets {
-        assert_eq!(answer(&wallet.log_in(customer).await).decision, Decision::Match);
+        wallet.log_in(customer).await.matches();
     }
 }
 
 /// Claim O6.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_proof_leaves_nothing_in_the_cache_and_a_verified_one_its_verdict() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
+    let service = Service::start().await.at_one_node();
     let (root, people) = service.make_people(1, 1, 7);
     service.publish(root, 1).await;
     let mut altered = people[0].envelope.clone();
@@ -73,33 +54,25 @@ async fn a_refused_proof_leaves_nothing_in_the_cache_and_a_verified_one_its_verd
         refused.problem(422, "proof-rejected");
     }
     assert_eq!(size(&service, "entries").await, 0);
-    assert_eq!(service.prove(&people[0]).await.status, 201);
+    service.prove(&people[0]).await.is(201);
     assert_eq!(size(&service, "entries").await, 1);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim O5: One tenant's flood of the cache costs other tenants no hit, and the cache allocates nothing in steady state.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_that_floods_the_cache_with_sessions_costs_another_no_hit() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.cache_capacity = QUOTA;
-    let service = Service::new(config).await.at_one_node();
+    let service = Service::configured(|config| config.proofs.cache_capacity = QUOTA).await.at_one_node();
     let victim = &service.customer;
-    let members = Members::new(victim, 1, 51);
-    victim.publish(members.root(), 1).await;
-    members.enrol(victim, 0).await;
+    let members = Members::enrolled(victim, 1, 51).await;
     let mut wallets = open(victim, &members, QUOTA / 2).await;
     log_all_in(victim, &mut wallets).await;
 
     // Six times as many sessions as a tenant's partition holds, each used more often than the victim's.
-    let flooder = neighbour(&service, policy()).await;
-    let strangers = Members::new(&flooder, 1, 52);
-    flooder.publish(strangers.root(), 1).await;
-    strangers.enrol(&flooder, 0).await;
+    let flooder = service.neighbour(policy()).await;
+    let strangers = Members::enrolled(&flooder, 1, 52).await;
     for mut wallet in open(&flooder, &strangers, 6 * QUOTA).await {
         for _ in 0..4 {
-            assert_eq!(answer(&wallet.log_in(&flooder).await).decision, Decision::Match);
+            wallet.log_in(&flooder).await.matches();
         }
     }
     assert!(count(&flooder, "eviction").await > 0, "the flood is larger than its room");
@@ -109,22 +82,17 @@ async fn a_tenant_that_floods_the_cache_with_sessions_costs_another_no_hit() {
     assert_eq!(count(victim, "hit").await - hits, wallets.len() as u64, "every login hits");
     assert_eq!(count(victim, "absent").await, misses);
     assert_eq!(count(victim, "eviction").await, 0);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim I13: A tenant has a partition of the cache with its policy's quota.
 #[tokio::test(flavor = "multi_thread")]
 async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.cache_capacity = 3 * QUOTA;
-    let mut service = Service::new(config.clone()).await.at_one_node();
-    let small = neighbour(&service, with_quota(QUOTA)).await;
+    let mut service =
+        Service::configured(|config| config.proofs.cache_capacity = 3 * QUOTA).await.at_one_node();
+    let small = service.neighbour(with_quota(QUOTA)).await;
     assert_eq!((size(&service, "capacity").await, size(&small, "capacity").await), (24, 8));
     assert!(size(&small, "bytes").await > 0);
-    let members = Members::new(&small, 1, 53);
-    small.publish(members.root(), 1).await;
-    members.enrol(&small, 0).await;
+    let members = Members::enrolled(&small, 1, 53).await;
     let mut wallets = open(&small, &members, QUOTA + 4).await;
     assert_eq!((size(&small, "entries").await, size(&service, "entries").await), (8, 0));
     // A session without a place is read from its row; its holder need not prove again.
@@ -135,49 +103,40 @@ async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
     let refused = json!({"name": "none", "policy": with_quota(0)});
     service.admin.post("/v1/tenants", &refused).await.problem(422, "field-invalid");
 
-    service = service.restart(config).await.at_one_node();
+    service = service.restart().await.at_one_node();
     let mut small = small;
     small.moved(service::endpoints(&service.server));
     assert_eq!((size(&service, "capacity").await, size(&small, "capacity").await), (24, 8));
     assert_eq!(size(&small, "entries").await, 8, "stored sessions are in the cache again");
-    assert!(service.server.shutdown().await);
 }
 
 /// A cache grows with the sessions of its tenant, so one policy must not ask for the machine's memory.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.sessions_in_memory_max = 64;
-    let mut service = Service::new(config.clone()).await.at_one_node();
+    let mut service =
+        Service::configured(|config| config.proofs.sessions_in_memory_max = 64).await.at_one_node();
     let refused = json!({"name": "greedy", "policy": with_quota(65)});
     let problem = service.admin.post("/v1/tenants", &refused).await.problem(422, "field-invalid");
     let detail = problem["errors"][0]["detail"].as_str().unwrap();
     assert!(detail.contains("at most 64") && detail.contains("`proofs.sessions_in_memory_max`"), "{detail}");
     assert_eq!(problem["errors"][0]["pointer"], "/policy/sessions_in_memory");
-    let mut large = neighbour(&service, with_quota(64)).await;
+    let mut large = service.neighbour(with_quota(64)).await;
     assert_eq!(size(&large, "capacity").await, 64);
-    let path = format!("/v1/tenants/{}/policy", hex::encode(large.tenant));
-    let more = json!({"policy": with_quota(65)});
-    put(&service, &path, &more).await.problem(422, "field-invalid");
+    large.put_policy(&with_quota(65)).await.problem(422, "field-invalid");
 
     // The maximum was lowered since. The stored policy, which exceeds it, may be sent again unchanged.
-    config.proofs.sessions_in_memory_max = 16;
-    service = service.restart(config).await.at_one_node();
+    service.config.proofs.sessions_in_memory_max = 16;
+    service = service.restart().await.at_one_node();
     large.moved(service::endpoints(&service.server));
     assert_eq!(size(&large, "capacity").await, 16);
-    assert_eq!(put(&service, &path, &json!({"policy": with_quota(64)})).await.status, 200);
-    assert!(service.server.shutdown().await);
+    large.put_policy(&with_quota(64)).await.is(200);
 }
 
 /// Claim O4.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawn_root_leaves_no_verdict_in_the_cache_and_a_live_one_all() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
-    let members = Members::new(&service, 1, 54);
-    service.publish(members.root(), 1).await;
-    members.enrol(&service, 0).await;
+    let service = Service::start().await.at_one_node();
+    let members = Members::enrolled(&service, 1, 54).await;
     let mut old = open(&service, &members, 3).await;
     service.publish_keeping(members.root(), 2, 1).await;
     let mut new =
@@ -190,7 +149,6 @@ async fn a_withdrawn_root_leaves_no_verdict_in_the_cache_and_a_live_one_all() {
     log_all_in(&service, &mut new).await;
     assert_eq!(count(&service, "absent").await, misses);
     old[0].log_in(&service).await.problem(410, "session-expired");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V120: A tenant without sessions takes less than 128 KiB of the verdict cache, and its partition grows with its sessions: none is
@@ -201,18 +159,14 @@ async fn a_withdrawn_root_leaves_no_verdict_in_the_cache_and_a_live_one_all() {
 async fn a_hundred_tenants_without_sessions_cost_less_than_one_cache_of_their_quota() {
     const TENANTS: usize = 100;
     const BYTES_MAX: u64 = 128 << 10;
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.cache_capacity = 100_000;
-    let mut service = Service::new(config.clone()).await.at_one_node();
-    for number in 1..TENANTS {
-        let tenant = json!({"name": format!("tenant {number}"), "policy": policy()});
-        let made = service.admin.post("/v1/tenants", &tenant).await;
-        assert_eq!(made.status, 201, "{}", made.text());
+    let mut service =
+        Service::configured(|config| config.proofs.cache_capacity = 100_000).await.at_one_node();
+    for _ in 1..TENANTS {
+        service.admin.tenant(&policy()).await;
     }
     for restarted in [false, true] {
         if restarted {
-            service = service.restart(config.clone()).await.at_one_node();
+            service = service.restart().await.at_one_node();
         }
         let page = service.admin.get("/metrics").await.text().to_owned();
         let sizes = page.lines().filter_map(|line| line.strip_prefix("trefoil_verdict_cache_bytes{"));
@@ -220,7 +174,6 @@ async fn a_hundred_tenants_without_sessions_cost_less_than_one_cache_of_their_qu
         assert_eq!(sizes.len(), TENANTS, "restarted: {restarted}");
         assert!(sizes.iter().all(|bytes| *bytes < BYTES_MAX), "restarted: {restarted}, {sizes:?}");
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V120.
@@ -229,22 +182,14 @@ async fn a_hundred_tenants_without_sessions_cost_less_than_one_cache_of_their_qu
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_outgrow_the_first_partition_all_log_in_and_no_proof_is_verified_again() {
     const SESSIONS: usize = 136;
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.cache_capacity = 100_000;
-    let mut policy = policy();
-    policy["attempts"] = service::unlimited();
-    let mut service = Service::with_policy(config.clone(), policy).await.at_one_node();
+    let large = |config: &mut Config| config.proofs.cache_capacity = 100_000;
+    let mut service = Service::own(service::lenient(), large).await.at_one_node();
     let first = size(&service, "capacity").await;
     assert!((first as usize) < SESSIONS, "{first}");
-    let members = Members::new(&service, 1, 55);
-    service.publish(members.root(), 1).await;
-    members.enrol(&service, 0).await;
+    let members = Members::enrolled(&service, 1, 55).await;
     // More than a third of the room, so that it grows, and less than all of it, so that nothing is evicted however fast these are opened.
     let mut wallets = open(&service, &members, first as usize / 2).await;
-    while size(&service, "capacity").await == first {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until(async || size(&service, "capacity").await != first).await;
     log_all_in(&service, &mut wallets).await;
     wallets.extend(open(&service, &members, SESSIONS - wallets.len()).await);
     let hits = count(&service, "hit").await;
@@ -256,28 +201,21 @@ async fn sessions_that_outgrow_the_first_partition_all_log_in_and_no_proof_is_ve
     assert_eq!(service.metric("trefoil_proofs_total{outcome=\"accepted\"}").await as usize, SESSIONS);
 
     // After a start there is room for the sessions that are open, without an eviction.
-    service = service.restart(config).await.at_one_node();
+    service = service.restart().await.at_one_node();
     assert_eq!(size(&service, "entries").await as usize, SESSIONS);
     assert_eq!(count(&service, "eviction").await, 0);
     log_all_in(&service, &mut wallets).await;
     assert_eq!(count(&service, "hit").await as usize, SESSIONS);
     assert_eq!(service.metric("trefoil_proofs_total{outcome=\"accepted\"}").await, 0);
-    assert!(service.server.shutdown().await);
 }
 
 /// Every other session ends in the middle of the openings that make the partition grow.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_end_while_their_partition_grows_stay_ended() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.cache_capacity = 100_000;
-    let mut policy = policy();
-    policy["attempts"] = service::unlimited();
-    let service = Service::with_policy(config, policy).await.at_one_node();
+    let large = |config: &mut Config| config.proofs.cache_capacity = 100_000;
+    let service = Service::own(service::lenient(), large).await.at_one_node();
     let first = size(&service, "capacity").await;
-    let members = Members::new(&service, 1, 56);
-    service.publish(members.root(), 1).await;
-    members.enrol(&service, 0).await;
+    let members = Members::enrolled(&service, 1, 56).await;
     let (mut ended, mut stay) = (Vec::new(), Vec::new());
     while size(&service, "capacity").await == first {
         assert!(ended.len() < first as usize, "the partition does not grow");
@@ -285,7 +223,7 @@ async fn sessions_that_end_while_their_partition_grows_stay_ended() {
         stay.extend(both.pop());
         let ending = both.pop().unwrap();
         let path = format!("/v1/proof-sessions/{}", hex::encode(ending.session.id().0));
-        let reply = service.public.send(Method::DELETE, &path, &[], Vec::new()).await;
+        let reply = service.public.delete(&path).await;
         assert_eq!(reply.status, 200);
         ended.push(ending);
     }
@@ -294,5 +232,4 @@ async fn sessions_that_end_while_their_partition_grows_stay_ended() {
         wallet.log_in(&service).await.problem(410, "session-expired");
     }
     assert_eq!(size(&service, "entries").await as usize, stay.len());
-    assert!(service.server.shutdown().await);
 }

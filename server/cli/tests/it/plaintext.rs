@@ -3,13 +3,10 @@
 
 use crate::canary::files_below;
 use crate::scan::{Patterns, face_patterns, search};
-use crate::service::{self, Person, Service, answer};
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use serde_json::json;
 use std::collections::BTreeSet;
-use std::path::Path;
-use trefoil_api::Decision;
 use trefoil_server::config::DatabaseUrl;
 use trefoil_testing::contains;
 use trefoil_testing::postgres::Server;
@@ -57,20 +54,17 @@ async fn no_face_key_or_token_is_in_the_files_or_the_write_ahead_log_of_a_databa
     config.store.url = DatabaseUrl(url);
     config.store.timeout_ms = 60_000;
     let service = Service::new(config).await;
-    let people = service.people(3, 1, 26).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let people = service.welcomed(3, 26).await;
     let key = service.api_key(&["authenticate"]).await;
     let caller = service.public.with_bearer(&key);
     for (shown, expected) in [(0, Decision::Match), (1, Decision::NoMatch)] {
         let login = service.request(&people[0], &people[shown].face, 1 + shown as u64);
         let body = serde_json::to_value(&login).unwrap();
-        assert_eq!(answer(&caller.post("/v1/authentications", &body).await).decision, expected);
+        assert_eq!(caller.post("/v1/authentications", &body).await.decision(), expected);
     }
     let ann = service.admin.post("/v1/operators", &json!({"name": "ann", "role": "viewer"})).await.json();
     let ann = ann["token"].as_str().unwrap();
-    assert_eq!(service.admin.with_bearer(ann).get("/v1/tenants").await.status, 200);
+    service.admin.with_bearer(ann).get("/v1/tenants").await.is(200);
 
     let mut patterns = face_patterns(people.iter().map(|person| &person.face));
     people.iter().enumerate().for_each(|(index, person)| add_face(&mut patterns, index, person));

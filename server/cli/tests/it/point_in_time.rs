@@ -1,19 +1,10 @@
 //! A PostgreSQL database that is restored to a point in time, while the key-holder's vault stays as it is.
 
 use crate::fleet::{Fleet, NODES, is_one_log};
-use crate::http::Reply;
-use crate::key_holder_process::{KeyHolder, listen};
 use crate::postgres::is_one_chain;
-use crate::program::Program;
-use crate::service::{self, Customer, Person, TestClock, answer, templates_path};
-use hyper::Method;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::json;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trefoil_api::{Authenticated, Decision};
+use trefoil_api::Authenticated;
 use trefoil_attest::{Attestation, Evidence, LogError, SealHeader, verify_same_log};
 use trefoil_storage::data_dir::HighWater;
 use trefoil_testing::postgres::{ARCHIVING, Server};
@@ -23,8 +14,7 @@ async fn tried(customer: &mut Customer, person: &Person) -> Reply {
     let begun = Instant::now();
     loop {
         customer.clock = Arc::new(TestClock::of_machine());
-        let request = customer.request(person, &person.face, rand::rng().random());
-        let reply = customer.authenticate(&request).await;
+        let reply = customer.login(person, &person.face, rand::rng().random()).await;
         if reply.status != 503 || reply.json()["code"] != "before-restart" {
             return reply;
         }
@@ -51,9 +41,7 @@ fn audit(folder: &Path, program: &Program) -> String {
     let mut audit = Command::new(env!("CARGO_BIN_EXE_trefoil"));
     audit.args(["log", "audit", "--service", &format!("https://{}", program.public.address)]);
     audit.arg("--ca").arg(data.join("tls-certificate.pem")).arg("--head").arg(folder.join("head"));
-    let output = audit.arg("--trust-root").arg(data.join("trust-root.json")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    audit.arg("--trust-root").arg(data.join("trust-root.json")).output().unwrap().done()
 }
 
 /// Waits until the clock shows a later second than this seal: only then does a restoration say that the seal was lost. A restoration by people takes
@@ -70,7 +58,7 @@ fn is_refused(data: &Path, variables: &[(&str, &str)]) {
     serve.args(["60", env!("CARGO_BIN_EXE_trefoil"), "serve", "--listen", "127.0.0.1:0", "--admin-listen"]);
     serve.args(["127.0.0.1:0", "--data-dir"]).arg(data).envs(variables.iter().copied());
     let refused = serve.output().unwrap();
-    let why = String::from_utf8_lossy(&refused.stderr);
+    let why = refused.err();
     assert!(refused.status.code() == Some(1) && why.contains("start once with --store-restored"), "{why}");
 }
 
@@ -80,10 +68,9 @@ fn is_refused(data: &Path, variables: &[(&str, &str)]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_parties_see_it() {
     let Some(mut server) = Server::start(&ARCHIVING) else { return };
-    let (folder, url, address) = (tempfile::tempdir().unwrap(), server.database(), listen());
+    let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
     let (vault, data) = (folder.path().join("vault"), folder.path().join("data"));
-    KeyHolder::init(&vault, &data, &address);
-    let key_holder = KeyHolder::start(&vault, &address);
+    let key_holder = KeyHolder::beside(&vault, &data);
     let variables = [
         ("TREFOIL_STORE_URL", url.as_str()),
         ("TREFOIL_STORE_TIMEOUT_MS", "10000"),
@@ -91,10 +78,7 @@ async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_p
         ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "60000"),
     ];
     let program = Program::start(&data, Stdio::null(), &variables);
-    let tenant = json!({"name": "shop", "policy": service::policy()});
-    let ends = (program.public.clone(), program.admin.clone());
-    let clock = Arc::new(TestClock::of_machine());
-    let mut customer = Customer::new(ends.0, ends.1, clock, tenant).await;
+    let mut customer = Customer::of(&program, service::policy()).await;
     let people = customer.people(3, 1, 61).await;
     let [stays, erased, late] = &people[..] else { panic!("three people") };
     customer.welcome(stays).await;
@@ -104,8 +88,7 @@ async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_p
     let kept = header(login(&mut customer, stays).await);
     server.name_moment("noon");
     customer.welcome(late).await;
-    let gone = customer.public.send(Method::DELETE, &templates_path(erased), &[], "").await;
-    assert_eq!(gone.status, 200, "{}", gone.text());
+    customer.public.delete(&templates_path(erased)).await.is(200);
     let lost = header(login(&mut customer, late).await);
     audit(folder.path(), &program);
     assert!(program.terminate().success());
@@ -123,8 +106,8 @@ async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_p
     assert!(number(" lacks=") >= 3 && number(" ahead=") >= 2, "{told}");
     customer.moved((program.public.clone(), program.admin.clone()));
     // Sessions have ended, also those that the copy has.
-    assert_eq!(tried(&mut customer, stays).await.status, 404);
-    assert_eq!(customer.prove(stays).await.status, 201);
+    tried(&mut customer, stays).await.is(404);
+    customer.prove(stays).await.is(201);
     let after = login(&mut customer, stays).await;
     assert_eq!(after.decision, Decision::Match);
     // Relying parties with an attestation of either part, and auditors, see a restoration and no fork.
@@ -140,16 +123,15 @@ async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_p
     let noticed = format!("went on at seal {}.", restored.first);
     assert!(told.contains(&noticed) && told.contains("are lost"), "{told}");
     // The vault was not restored. Who was deleted since is in the store again, and matches nobody.
-    assert_eq!(customer.prove(erased).await.status, 201);
+    customer.prove(erased).await.is(201);
     let again = tried(&mut customer, erased).await;
     assert!(again.status != 200 || answer(&again).decision == Decision::NoMatch, "{}", again.text());
     // Who was enrolled since enrols again. The vault has the generation that the store takes first, so the first try is to be repeated.
     let first = customer.enrol(late, "again").await;
     assert!(first.text().contains("from before the service was restored"), "{}", first.text());
     first.problem(503, "overloaded");
-    let second = customer.enrol(late, "again").await;
-    assert_eq!(second.status, 201, "{}", second.text());
-    assert_eq!(customer.prove(late).await.status, 201);
+    customer.enrol(late, "again").await.is(201);
+    customer.prove(late).await.is(201);
     assert_eq!(login(&mut customer, late).await.decision, Decision::Match);
     assert!(program.terminate().success());
 }
@@ -206,10 +188,10 @@ async fn a_fleet_goes_on_from_a_point_in_time_when_one_node_was_told_and_its_log
         fleet.at(node);
         assert_eq!(tried(&mut fleet.customer, stays).await.status, 404, "node {node}");
     }
-    assert_eq!(fleet.at(0).prove(stays).await.status, 201);
+    fleet.at(0).prove(stays).await.is(201);
     fleet.at(1).enrol(late, "again").await.problem(503, "overloaded");
-    assert_eq!(fleet.at(2).enrol(late, "again").await.status, 201);
-    assert_eq!(fleet.at(2).prove(late).await.status, 201);
+    fleet.at(2).enrol(late, "again").await.is(201);
+    fleet.at(2).prove(late).await.is(201);
     let mut newest = 0;
     for node in 0..NODES {
         for person in [stays, late] {

@@ -1,29 +1,17 @@
 //! Versions of a tenant's policy: an attestation names the version under which the login was decided.
 
-use crate::http::Reply;
-use crate::key_holder_process::{KeyHolder, listen, trefoil};
-use crate::service::{self, AUDIENCE, Person, Service, answer, policy};
-use hyper::Method;
-use serde_json::{Value, json};
-use trefoil_api::Decision;
+use crate::key_holder_process::trefoil;
+use crate::world::*;
 use trefoil_attest::{Attestation, ExpectedNonce, Policy, Statement, VerifyError, verify};
-use trefoil_pipeline::Clock as _;
-
-fn path(service: &Service, end: &str) -> String {
-    format!("/v1/tenants/{}{end}", hex::encode(service.tenant))
-}
 
 async fn put(service: &Service, policy: &Value, headers: &[(&str, &str)]) -> Reply {
-    let headers: Vec<_> = headers.iter().copied().chain([("content-type", "application/json")]).collect();
     let body = json!({ "policy": policy }).to_string();
-    service.admin.send(Method::PUT, &path(service, "/policy"), &headers, body).await
+    service.admin.send(Method::PUT, &service.path("/policy"), headers, body).await
 }
 
 /// The test's policy with this threshold.
 fn with_threshold(score: i32, fmr_class: u8) -> Value {
-    let mut policy = policy();
-    policy["threshold"] = json!({"calibrated": {"score": score, "fmr_class": fmr_class}});
-    policy
+    with(policy(), "threshold", json!({"calibrated": {"score": score, "fmr_class": fmr_class}}))
 }
 
 /// The version and class under which a login was decided, as attested.
@@ -37,7 +25,7 @@ fn under(reply: &Reply) -> (u32, u8) {
 async fn versions(service: &Service) -> Vec<(u64, Value)> {
     let (mut all, mut from) = (Vec::new(), json!(0));
     while !from.is_null() {
-        let page = service.admin.get(&path(service, &format!("/policies?from={from}"))).await.json();
+        let page = service.admin.get(&service.path(&format!("/policies?from={from}"))).await.json();
         let entry =
             |version: &Value| (version["policy_version"].as_u64().unwrap(), version["policy"].clone());
         all.extend(page["policies"].as_array().unwrap().iter().map(entry));
@@ -48,9 +36,7 @@ async fn versions(service: &Service) -> Vec<(u64, Value)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_of_a_policy_is_a_version_that_attestations_name() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 31).await;
     service.welcome(&people[0]).await;
     let login = |service: &Service, face: &Person, nonce| service.request(&people[0], &face.face, nonce);
@@ -91,11 +77,7 @@ async fn every_change_of_a_policy_is_a_version_that_attestations_name() {
     assert!(matches!(refused, Err(VerifyError::PolicyVersion)), "{refused:?}");
 
     // Fields that templates fix for good, and values that no policy may have.
-    let changed = |name: &str, value: Value| {
-        let mut policy = with_threshold(18_000, 4);
-        policy[name] = value;
-        policy
-    };
+    let changed = |name: &str, value: Value| with(with_threshold(18_000, 4), name, value);
     for (name, value) in [
         ("embedder", json!("other-128")),
         ("probe", json!("shared")),
@@ -106,49 +88,47 @@ async fn every_change_of_a_policy_is_a_version_that_attestations_name() {
         assert_eq!(problem["errors"][0]["pointer"], format!("/policy/{name}"), "{problem}");
     }
     // A removed audience is refused for sessions that were opened for it too.
-    assert_eq!(put(&service, &changed("audiences", json!(["bank.example"])), &[]).await.status, 200);
+    put(&service, &changed("audiences", json!(["bank.example"])), &[]).await.is(200);
     service.authenticate(&login(&service, &people[0], 4)).await.problem(403, "audience-not-allowed");
-    assert_eq!(put(&service, &with_threshold(18_000, 3), &[]).await.status, 200);
+    put(&service, &with_threshold(18_000, 3), &[]).await.is(200);
 
     let kept = versions(&service).await;
     assert_eq!(kept.iter().map(|(version, _)| *version).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     assert_eq!(kept[1].1["threshold"], with_threshold(32_768, 4)["threshold"]);
     for score in 0..6 {
-        assert_eq!(put(&service, &with_threshold(18_001 + score, 3), &[]).await.status, 200);
+        put(&service, &with_threshold(18_001 + score, 3), &[]).await.is(200);
     }
     let kept = versions(&service).await;
     assert_eq!(kept.len(), 11, "in two pages");
-    let shown = service.admin.get(&path(&service, "")).await;
+    let shown = service.admin.get(&service.path("")).await;
     assert_eq!(
         (&shown.json()["policy_version"], &shown.headers["etag"]),
         (&json!(11), &"\"11\"".parse().unwrap())
     );
 
-    let service = service.restart(config).await;
+    let service = service.restart().await;
     assert_eq!(versions(&service).await, kept);
     let last = service.authenticate(&login(&service, &people[0], 9)).await;
     assert_eq!((answer(&last).decision, under(&last)), (Decision::Match, (11, 3)));
     let nobody = format!("/v1/tenants/{}/policies", "9".repeat(32));
     service.admin.get(&nobody).await.problem(404, "tenant-unknown");
-    service.admin.get(&path(&service, "/policies?from=x")).await.problem(400, "malformed-request");
-    assert!(service.server.shutdown().await);
+    service.admin.get(&service.path("/policies?from=x")).await.problem(400, "malformed-request");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_threshold_that_is_changed_behind_the_service_is_attested_never() {
     let folder = tempfile::tempdir().unwrap();
-    let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
-    KeyHolder::init(&keys, &data, &listen);
-    let key_holder = KeyHolder::start(&keys, &listen);
+    let (keys, data) = (folder.path().join("keys"), folder.path().join("data"));
+    let key_holder = KeyHolder::beside(&keys, &data);
     let service = Service::new(key_holder.config(&data)).await;
     let people = service.people(2, 1, 32).await;
     service.welcome(&people[0]).await;
     let right = |nonce| service.request(&people[0], &people[0].face, nonce);
     let wrong = |nonce| service.request(&people[0], &people[1].face, nonce);
-    assert_eq!(answer(&service.authenticate(&wrong(1)).await).decision, Decision::NoMatch);
+    service.authenticate(&wrong(1)).await.denies();
 
     // Under this one every face matches every template.
-    set_threshold(&keys, &listen, &service, -32_768);
+    set_threshold(&keys, key_holder.listen(), &service, -32_768);
     for nonce in 0..30 {
         let problem = service.authenticate(&wrong(100 + nonce)).await.problem(503, "policy-out-of-step");
         assert!(problem["detail"].as_str().unwrap().contains("trefoil admin policy set"), "{problem}");
@@ -168,12 +148,12 @@ async fn a_threshold_that_is_changed_behind_the_service_is_attested_never() {
     );
     let denied = service.authenticate(&wrong(300)).await;
     assert_eq!((answer(&denied).decision, under(&denied)), (Decision::NoMatch, (1, 3)));
-    assert_eq!(answer(&service.authenticate(&right(301)).await).decision, Decision::Match);
+    service.authenticate(&right(301)).await.matches();
 
     // If the operator wants the new threshold, it becomes a version of the policy, and both sides agree.
-    set_threshold(&keys, &listen, &service, 17_000);
+    set_threshold(&keys, key_holder.listen(), &service, 17_000);
     service.authenticate(&right(302)).await.problem(503, "policy-out-of-step");
-    assert_eq!(put(&service, &with_threshold(17_000, 2), &[]).await.status, 200);
+    put(&service, &with_threshold(17_000, 2), &[]).await.is(200);
     let matched = service.authenticate(&right(303)).await;
     assert_eq!((answer(&matched).decision, under(&matched)), (Decision::Match, (2, 2)));
     // A policy that the key-holder's configuration forbids does not become a version.
@@ -182,15 +162,14 @@ async fn a_threshold_that_is_changed_behind_the_service_is_attested_never() {
     put(&service, &lax, &[]).await.problem(403, "key-holder-forbids");
     assert_eq!(versions(&service).await.len(), 2);
     assert_eq!(under(&service.authenticate(&right(304)).await), (2, 2));
-    assert!(service.server.shutdown().await);
 }
 
 /// As the key-holder's operator.
 fn set_threshold(keys: &std::path::Path, listen: &str, service: &Service, score: i32) {
     let tenant = hex::encode(service.tenant);
-    let done = trefoil(&["key-holder", "set-policy"], keys, listen)
+    trefoil(&["key-holder", "set-policy"], keys, listen)
         .args(["--threshold", &score.to_string(), &tenant])
         .output()
-        .unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        .unwrap()
+        .done();
 }

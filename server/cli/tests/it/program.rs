@@ -5,10 +5,12 @@ use crate::siblings;
 use crate::small_disk::SmallDisk;
 use hyper::Method;
 use serde_json::json;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
 
@@ -19,9 +21,31 @@ pub(crate) struct Program {
     _lines: std::io::Lines<BufReader<ChildStdout>>,
     pub(crate) public: Endpoint,
     pub(crate) admin: Endpoint,
+    data: PathBuf,
+    /// Its own, unless the test has one.
+    _folder: Option<TempDir>,
 }
 
 impl Program {
+    /// Starts in a folder of its own, with its log in `log` there.
+    pub(crate) fn own(variables: &[(&str, &str)]) -> Program {
+        let folder = tempfile::tempdir().unwrap();
+        let log = File::create(folder.path().join("log")).unwrap();
+        let mut program = Program::start(&folder.path().join("data"), log, variables);
+        program._folder = Some(folder);
+        program
+    }
+
+    /// The data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.data.clone()
+    }
+
+    /// A path beside the data directory.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.data.with_file_name(name)
+    }
+
     /// Starts on free ports with the data directory `data` and these variables.
     pub(crate) fn start(data: &Path, log: impl Into<Stdio>, variables: &[(&str, &str)]) -> Program {
         Program::start_by(Command::new(PROGRAM), data, log, variables)
@@ -99,7 +123,7 @@ impl Program {
         for listener in [&public, &admin] {
             siblings::alone(listener.address);
         }
-        Program { child, _lines: lines, public, admin }
+        Program { child, _lines: lines, public, admin, data: data.to_owned(), _folder: None }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -120,6 +144,11 @@ impl Program {
     /// SIGTERM, and how the process ends.
     pub(crate) fn terminate(mut self) -> ExitStatus {
         self.signal("-TERM");
+        self.wait()
+    }
+
+    /// How it ends; its files remain.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
 

@@ -1,13 +1,7 @@
 //! A gateway with three key-holder processes, of which first one is stopped, and then two.
 
-use crate::http::Endpoint;
-use crate::key_holder_process::{KeyHolder, lax};
-use crate::program::Program;
-use crate::service::{self, Service, answer};
-use crate::store;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use trefoil_api::Decision;
+use crate::key_holder_process::lax;
+use crate::world::*;
 
 /// One of three.
 pub(crate) fn start(config: &Path) -> KeyHolder {
@@ -19,6 +13,39 @@ pub(crate) fn start(config: &Path) -> KeyHolder {
 pub(crate) fn start_lax(config: &Path) -> KeyHolder {
     let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
     KeyHolder::run(lax(program.args(["key-holder", "--config", config.to_str().unwrap()])))
+}
+
+/// Three key-holders of a gateway.
+pub(crate) struct Three {
+    pub(crate) configs: [PathBuf; 3],
+    pub(crate) holders: [KeyHolder; 3],
+    start: fn(&Path) -> KeyHolder,
+}
+
+impl Three {
+    /// In `three` beside the data directory, each started like this.
+    pub(crate) fn beside(data: &Path, start: fn(&Path) -> KeyHolder) -> Three {
+        let configs = init(&data.with_file_name("three"), data);
+        let holders = configs.each_ref().map(|config| start(config));
+        Three { configs, holders, start }
+    }
+
+    pub(crate) fn urls(&self) -> [String; 3] {
+        self.holders.each_ref().map(|holder| holder.url().to_owned())
+    }
+
+    /// A gateway's configuration, with time enough on the busiest machine.
+    pub(crate) fn config(&self, data: &Path) -> Config {
+        let mut config = service::config(data);
+        config.key_holder.quorum = self.urls().to_vec();
+        config.key_holder.timeout_ms = 60_000;
+        config
+    }
+
+    /// Starts one again that was killed.
+    pub(crate) fn back(&mut self, seat: usize) {
+        self.holders[seat] = (self.start)(&self.configs[seat]);
+    }
 }
 
 /// As [`made`], with timeouts that are long enough for the busiest machine.
@@ -35,13 +62,13 @@ pub(crate) fn init(three: &Path, gateway: &Path) -> [PathBuf; 3] {
 pub(crate) fn made(three: &Path, gateway: &Path) -> [PathBuf; 3] {
     // Three addresses that nobody else has.
     let listen = [(); 3].map(|()| crate::key_holder_process::listen());
-    let init = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+    Command::new(env!("CARGO_BIN_EXE_trefoil"))
         .args(["key-holder", "init-quorum", "--dir", three.to_str().unwrap()])
         .args(["--gateway", gateway.to_str().unwrap(), "--listen"])
         .args(&listen)
         .output()
-        .unwrap();
-    assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
+        .unwrap()
+        .done();
     ["1.toml", "2.toml", "3.toml"].map(|name| three.join(name))
 }
 
@@ -50,10 +77,9 @@ pub(crate) fn made(three: &Path, gateway: &Path) -> [PathBuf; 3] {
 async fn key_holders_in_another_order_than_their_seats_are_named_at_a_start_by_readyz_and_by_doctor() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let configs = init(&folder.path().join("three"), &data);
-    let mut holders = configs.each_ref().map(|config| start(config));
-    let [one, two, three] = holders.each_ref().map(|holder| holder.url().to_owned());
-    let swapped = [two, one, three];
+    let mut three = Three::beside(&data, start);
+    let [one, two, other] = three.urls();
+    let swapped = [two, one, other];
     let (authority, _) = swapped[0].split_once('#').unwrap();
     let named = format!("{authority} is seat 2 and stands in place 1");
     let remedy = "list them in the order of 1.toml, 2.toml, 3.toml";
@@ -67,20 +93,20 @@ async fn key_holders_in_another_order_than_their_seats_are_named_at_a_start_by_r
             .envs(store::database(&data).map(|url| ("TREFOIL_STORE_URL", url)))
             .output()
             .unwrap();
-        let text = String::from_utf8([said.stdout, said.stderr].concat()).unwrap();
+        let text = said.text();
         assert!(text.contains(&named) && text.contains(remedy), "{command}: {text}");
         assert_eq!(said.status.code(), Some(code), "{command}: {text}");
     }
 
     // They are away while it starts.
-    holders.iter_mut().for_each(KeyHolder::kill);
+    three.holders.iter_mut().for_each(KeyHolder::kill);
     let quorum = [
         ("TREFOIL_KEYHOLDER_QUORUM", swapped.join(",")),
         ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "1000".to_owned()),
     ];
     let quorum = quorum.each_ref().map(|(name, value)| (*name, value.as_str()));
     let program = Program::start(&data, Stdio::null(), &quorum);
-    let _back = configs.each_ref().map(|config| start(config));
+    (0..3).for_each(|seat| three.back(seat));
     until_ready(&program.admin, |status, text| {
         status == 503 && text.contains(&named) && text.contains(remedy)
     })
@@ -102,17 +128,12 @@ pub(crate) async fn until_ready(admin: &Endpoint, what: impl Fn(u16, &str) -> bo
 async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let configs = init(&folder.path().join("three"), &data);
-    let mut holders = configs.each_ref().map(|config| start(config));
-    let mut config = service::config(&data);
-    config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
-    config.key_holder.timeout_ms = 60_000;
-    let service = Service::new(config).await.at_one_node();
+    let mut three = Three::beside(&data, start);
+    let service = Service::new(three.config(&data)).await.at_one_node();
     assert!(!data.join("vault.sqlite").exists(), "the gateway has no keys");
     let people = service.people(2, 1, 21).await;
     service.welcome(&people[0]).await;
-    let mut policy = service::policy();
-    policy["probe"] = "shared".into();
+    let policy = service::with(service::policy(), "probe", "shared");
     let tenant = serde_json::json!({"name": "other", "policy": policy});
     let refused = service.admin.post("/v1/tenants", &tenant).await;
     refused.problem(403, "key-holder-forbids");
@@ -120,17 +141,16 @@ async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     let mut nonce = 0;
     let mut login = async |service: &Service, face: usize| {
         nonce += 1;
-        let request = service.request(&people[0], &people[face].face, nonce);
-        service.authenticate(&request).await
+        service.login(&people[0], &people[face].face, nonce).await
     };
-    assert_eq!(answer(&login(&service, 0).await).decision, Decision::Match);
-    assert_eq!(answer(&login(&service, 1).await).decision, Decision::NoMatch);
+    login(&service, 0).await.matches();
+    login(&service, 1).await.denies();
 
-    holders[1].kill();
+    three.holders[1].kill();
     for _ in 0..3 {
-        assert_eq!(answer(&login(&service, 0).await).decision, Decision::Match);
-        assert_eq!(answer(&login(&service, 1).await).decision, Decision::NoMatch);
-        assert_eq!(answer(&login(&service, 0).await).decision, Decision::Match);
+        login(&service, 0).await.matches();
+        login(&service, 1).await.denies();
+        login(&service, 0).await.matches();
     }
     until_ready(&service.admin, |status, text| status == 200 && text.contains("key-holder 2 of 3")).await;
     assert_eq!(service.metric("trefoil_key_holder_up{seat=\"2\"}").await, 0);
@@ -139,13 +159,13 @@ async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     refused.problem(503, "key-holder-unavailable");
     assert!(refused.text().contains("key-holder 2 of 3 is away"), "{}", refused.text());
 
-    holders[0].kill();
+    three.holders[0].kill();
     until_ready(&service.admin, |status, _| status == 503).await;
     login(&service, 0).await.problem(503, "key-holder-unavailable");
 
-    let _back = [start(&configs[0]), start(&configs[1])];
+    three.back(0);
+    three.back(1);
     until_ready(&service.admin, |status, text| status == 200 && !text.contains("away")).await;
-    assert_eq!(answer(&login(&service, 0).await).decision, Decision::Match);
+    login(&service, 0).await.matches();
     service.welcome(&people[1]).await;
-    assert!(service.server.shutdown().await);
 }

@@ -1,20 +1,12 @@
 //! Receipts: every change of a tenant's is sealed in the log of decisions, and verifies offline.
 
-use crate::service::{self, Service, answer, policy, templates_path};
-use hyper::Method;
-use serde_json::{Value, json};
+use crate::service::receipt;
+use crate::world::*;
 use sha3::{Digest as _, Sha3_256};
-use trefoil_api::Decision;
 use trefoil_attest::{
     Attestation, Change, Policy, Seal, VerifiedChange, VerifyError, What, consent_digest, verify,
     verify_change, verify_change_with_seal,
 };
-use trefoil_pipeline::Clock as _;
-
-fn bytes(answer: &Value) -> Vec<u8> {
-    let receipt = answer["receipt"]["attestation"].as_str().unwrap_or_else(|| panic!("{answer:.300}"));
-    serde_json::from_value::<trefoil_api::Base64>(json!(receipt)).unwrap().0
-}
 
 fn verified<'a>(service: &Service, bytes: &'a [u8]) -> VerifiedChange<'a> {
     verify_change(bytes, &service.trust_root, Some(&service.tenant), service.clock.unix_s()).unwrap()
@@ -22,7 +14,7 @@ fn verified<'a>(service: &Service, bytes: &'a [u8]) -> VerifiedChange<'a> {
 
 /// The change that a receipt states, verified now.
 fn what(service: &Service, answer: &Value) -> What {
-    let bytes = bytes(answer);
+    let bytes = receipt(answer);
     let verified = verified(service, &bytes);
     let id = hex::encode(verified.digest());
     assert_eq!(
@@ -35,20 +27,18 @@ fn what(service: &Service, answer: &Value) -> What {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_answers_with_a_receipt_that_verifies_offline() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let service = Service::new(service::config(&data)).await;
+    let service = Service::start().await;
+    let data = service.data();
     let (root, people) = service.make_people(1, 1, 41);
     let signed = service.next_root(root, 1, 1);
-    let published = service.send_root(&signed).await;
-    assert_eq!(published.status, 201, "{}", published.text());
+    let published = service.send_root(&signed).await.is(201);
     let published = published.json();
     let head = |answer: &Value| hex::decode(answer["head"].as_str().unwrap()).unwrap().try_into().unwrap();
     let expected = What::RootPublished { generation: 1, generation_min: 1, root, head: head(&published) };
     assert_eq!(what(&service, &published), expected);
     // The same root again has the time of the first.
     service.clock.advance(3);
-    let again = bytes(&service.send_root(&signed).await.json());
+    let again = receipt(&service.send_root(&signed).await.json());
     assert_eq!(verified(&service, &again).change().changed_at, service.clock.unix_s() - 3);
 
     let person = &people[0];
@@ -58,14 +48,14 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     };
     assert_eq!((handle, generation), (person.handle, 1));
     assert_eq!(consent, consent_digest("form 7"), "the reference is not in it, and its holder can show it");
-    let first = bytes(&enrolled);
+    let first = receipt(&enrolled);
     let replayed = service.enrol(person, "first").await;
     assert_eq!(replayed.headers["idempotent-replayed"], "true");
-    let replayed = bytes(&replayed.json());
+    let replayed = receipt(&replayed.json());
     assert_eq!(verified(&service, &replayed).change().what, verified(&service, &first).change().what);
 
     let opened = service.prove(person).await.json();
-    let compact = bytes(&opened);
+    let compact = receipt(&opened);
     let now = service.clock.unix_s();
     let refused = verify_change(&compact, &service.trust_root, Some(&service.tenant), now);
     assert!(matches!(refused, Err(VerifyError::SealNeeded(_))), "{refused:?}");
@@ -77,7 +67,7 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     assert_eq!(session.change().what, What::SessionOpened { session: person.session_id, expires_at });
     assert!(service.prove(person).await.json()["receipt"].is_null(), "it was open already");
 
-    let path = format!("/v1/tenants/{}/policy", hex::encode(service.tenant));
+    let path = service.path("/policy");
     let json_body = [("content-type", "application/json")];
     let body = json!({ "policy": policy() }).to_string();
     let changed = service.admin.send(Method::PUT, &path, &json_body, body).await.json();
@@ -86,13 +76,13 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     policy.sort_all_objects();
     let digest: [u8; 32] = Sha3_256::digest(policy.to_string()).into();
     let made_at = changed["made_at"].as_u64().unwrap();
-    let receipt = bytes(&changed);
-    let receipt = verified(&service, &receipt);
-    assert_eq!(receipt.change().what, What::PolicyChanged { id: 1, version: 1, digest });
-    assert!(receipt.change().changed_at > made_at, "the version in force, dated when it was sent again");
+    let sent = receipt(&changed);
+    let again = *verified(&service, &sent).change();
+    assert_eq!(again.what, What::PolicyChanged { id: 1, version: 1, digest });
+    assert!(again.changed_at > made_at, "the version in force, dated when it was sent again");
     assert_eq!(changed["policy_digest"], hex::encode(digest));
 
-    let erased = service.public.send(Method::DELETE, &templates_path(person), &[], "").await;
+    let erased = service.public.delete(&templates_path(person)).await;
     assert_eq!(erased.status, 200);
     assert_eq!(what(&service, &erased.json()), What::Erased { handle: person.handle, generation: 1 });
     assert_eq!(erased.json()["generation"], 1);
@@ -101,37 +91,27 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     let numbers = [&published, &enrolled, &opened, &changed, &erased.json()]
         .map(|answer| answer["receipt"]["seal_number"].as_u64().unwrap());
     assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
-    altered_receipts_are_refused(&service, &bytes(&erased.json()));
+    altered_receipts_are_refused(&service, &receipt(&erased.json()));
     let tenant = hex::encode(service.tenant);
+    let [root_file, answer_file] = ["trust-root.json", "erased.json"].map(|name| service.file(name));
     assert!(service.server.shutdown().await);
-    let root_file = directory.path().join("trust-root.json");
     std::fs::write(&root_file, service.trust_root.to_json()).unwrap();
-    let audit = std::process::Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["log", "audit", "--data-dir", data.to_str().unwrap()])
-        .args(["--trust-root", root_file.to_str().unwrap()])
-        .output()
-        .unwrap();
-    assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stderr));
+    let root = ["--trust-root", root_file.to_str().unwrap()];
+    trefoil(&[&["log", "audit", "--data-dir", data.to_str().unwrap()], &root[..]].concat()).done();
 
     // The command reads the answer as it came.
-    let answer_file = directory.path().join("erased.json");
     std::fs::write(&answer_file, erased.body).unwrap();
     let verify = |tenant: &str| {
-        std::process::Command::new(env!("CARGO_BIN_EXE_trefoil"))
-            .args(["verify", answer_file.to_str().unwrap(), "--trust-root", root_file.to_str().unwrap()])
-            .args(["--at", &now.to_string(), "--tenant", tenant])
-            .output()
-            .unwrap()
+        let at = ["--at", &now.to_string(), "--tenant", tenant];
+        trefoil(&[&["verify", answer_file.to_str().unwrap()], &root[..], &at].concat())
     };
-    let shown = verify(&tenant);
-    let text = String::from_utf8(shown.stdout).unwrap();
+    let text = verify(&tenant).done();
     let handle = hex::encode(person.handle);
     for part in ["three signatures verify", "erased", &tenant, &handle] {
-        assert!(shown.status.success() && text.contains(part), "{part}: {text}");
+        assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("not checked"), "{text}");
-    let other = verify(&"9".repeat(32));
-    assert_eq!(other.status.code(), Some(1), "{}", String::from_utf8_lossy(&other.stdout));
+    verify(&"9".repeat(32)).ends(1, "");
 }
 
 /// Forged by its bytes, its tenant or its time, or presented as another kind of statement.
@@ -157,35 +137,24 @@ fn altered_receipts_are_refused(service: &Service, receipt: &[u8]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_is_no_receipt_and_logins_go_on_beside_changes() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(6, 1, 42).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::start().await;
+    let people = service.welcomed(6, 42).await;
     let changes = async {
         for person in &people[1..] {
-            let erased = service.public.send(Method::DELETE, &templates_path(person), &[], "").await.json();
+            let erased = service.public.delete(&templates_path(person)).await.json();
             what(&service, &erased);
         }
     };
     let logins = async {
         for nonce in 0..20 {
-            let request = service.request(&people[0], &people[0].face, nonce);
-            let answer = answer(&service.authenticate(&request).await);
+            let answer = answer(&service.login(&people[0], &people[0].face, nonce).await);
             assert_eq!(answer.decision, Decision::Match);
-            let now = service.clock.unix_s();
-            let refused = verify_change(
-                &answer.attestation.as_ref().unwrap().0,
-                &service.trust_root,
-                Some(&service.tenant),
-                now,
-            );
+            let (login, now) = (&answer.attestation.as_ref().unwrap().0, service.clock.unix_s());
+            let refused = verify_change(login, &service.trust_root, Some(&service.tenant), now);
             assert!(matches!(refused, Err(VerifyError::Malformed(_))), "{refused:?}");
         }
     };
     tokio::join!(changes, logins);
     let decided = service.metric("trefoil_authentications_total{decision=\"match\"}").await;
     assert_eq!(decided, 20, "a change is no decision");
-    assert!(service.server.shutdown().await);
 }

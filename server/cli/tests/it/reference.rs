@@ -1,12 +1,10 @@
 //! What the pages repeat of the program: `cargo xtask pages` writes it between marks, with the variable [`WRITE`].
 
-use crate::cli::trefoil;
 use crate::deployment;
 use crate::exposition::{Whole, samples};
-use serde_json::Value;
+use crate::world::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
 use trefoil_server::config::DEFAULTS;
 use trefoil_server::description;
 use trefoil_server::findings::Fault;

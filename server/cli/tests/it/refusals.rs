@@ -1,17 +1,11 @@
 //! A tenant that refuses more logins than the model of its policy explains, as its operator learns it.
 
-use crate::cli::{code, trefoil};
 use crate::doctor::doctor;
-use crate::program::Program;
-use hyper::Method;
+use crate::world::*;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
-use std::path::Path;
-use std::process::Stdio;
 use trefoil_dataset::{EmbeddingSet, Protocol};
 use trefoil_matching::Embedding;
-use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 use trefoil_types::Threshold;
 
@@ -81,18 +75,12 @@ impl Shop {
     async fn new(folder: &Path, variables: &[(&str, &str)], people: People) -> Shop {
         let data = folder.join("data");
         let mut program = Program::start(&data, Stdio::null(), variables);
-        let created = json!({"name": "shop", "policy": policy(4)});
-        let created = program.admin.post("/v1/tenants", &created).await;
-        let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
-        let scopes = json!({"scopes": ["enrol", "authenticate"]});
-        let key = program.admin.post(&format!("/v1/tenants/{tenant}/api-keys"), &scopes).await.json();
-        program.public = program.public.with_bearer(key["api_key"].as_str().unwrap());
+        let tenant = program.admin.tenant(&policy(4)).await;
+        let key = program.admin.api_key(&tenant, &["enrol", "authenticate"]).await;
+        program.public = program.public.with_bearer(&key);
         for (person, (face, _)) in people.iter().enumerate() {
-            let path = format!("/v1/subjects/{}/templates", handle(person));
-            let body = json!({"embedding": face.as_slice(), "consent_ref": "form 7"}).to_string();
-            let headers = [("idempotency-key", &*person.to_string())];
-            let enrolled = program.public.send(Method::POST, &path, &headers, body).await;
-            assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+            let handle = hex::decode(handle(person)).unwrap();
+            program.public.enrol(handle, face, &person.to_string()).await.is(201);
         }
         Shop { program, data, tenant, people, sent: 0 }
     }
@@ -110,9 +98,11 @@ impl Shop {
                 })
             })
             .collect();
-        let answered =
-            self.program.public.post("/v1/authentications/batch", &json!({"authentications": logins})).await;
-        assert_eq!(answered.status, 200, "{}", answered.text());
+        self.program
+            .public
+            .post("/v1/authentications/batch", &json!({"authentications": logins}))
+            .await
+            .is(200);
         self.sent += BATCH;
     }
 
@@ -125,7 +115,7 @@ impl Shop {
         let url = format!("https://{}", self.program.admin.address);
         let place = ["admin", "--admin", &url, "--data-dir", self.data.to_str().unwrap(), "status"];
         [trefoil(&place), doctor(&self.data, &self.program, &[], &[])]
-            .map(|output| (code(&output), String::from_utf8(output.stdout).unwrap()))
+            .map(|output| (code(&output), output.out()))
     }
 
     async fn gauge(&self) -> u64 {
@@ -190,8 +180,7 @@ async fn vectors_of_another_model_are_a_finding_within_200_logins() {
         // What was refused under one threshold says nothing about another one.
         let path = format!("/v1/tenants/{}/policy", shop.tenant);
         let other = json!({"policy": policy(2)}).to_string();
-        let changed = shop.program.admin.send(Method::PUT, &path, &[], other).await;
-        assert_eq!(changed.status, 200, "{}", changed.text());
+        shop.program.admin.send(Method::PUT, &path, &[], other).await.is(200);
         let status = shop.status().await;
         let own = &status["tenants"][0];
         assert_eq!((&status["attention"], &own["refuses_too_many"]), (&json!([]), &json!(false)));

@@ -1,13 +1,6 @@
 //! A node of a fleet, which shares the register of used nonces.
 
-use crate::key_holder_process::{KeyHolder, listen};
-use crate::program::Program;
-use crate::service::{self, Customer, TestClock, answer};
-use serde_json::json;
-use std::process::Stdio;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trefoil_api::Decision;
+use crate::world::*;
 use trefoil_testing::postgres::Server;
 
 /// Claim V130: At a node of a fleet a request that is dated ahead waits until it is at most 1 s ahead, and is then decided. A register that
@@ -19,9 +12,7 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
     let Some(server) = Server::shared() else { return };
     let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
     let (vault, data) = (folder.path().join("vault"), folder.path().join("one"));
-    let address = listen();
-    KeyHolder::init(&vault, &data, &address);
-    let key_holder = KeyHolder::start(&vault, &address);
+    let key_holder = KeyHolder::beside(&vault, &data);
     let alone = [
         ("TREFOIL_STORE_URL", url.as_str()),
         ("TREFOIL_STORE_TIMEOUT_MS", "10000"),
@@ -30,11 +21,8 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
     ];
     let fleet = [&alone[..], &[("TREFOIL_STORE_FLEET", "true")]].concat();
     let mut first = Program::start(&data, Stdio::null(), &fleet);
-    let tenant = json!({"name": "shop", "policy": service::policy()});
-    let clock = Arc::new(TestClock::of_machine());
-    let mut customer = Customer::new(first.public.clone(), first.admin.clone(), clock, tenant).await;
-    let people = customer.people(1, 1, 24).await;
-    customer.welcome(&people[0]).await;
+    let mut customer = Customer::of(&first, service::policy()).await;
+    let people = customer.welcomed(1, 24).await;
     // A register that is new knows nothing of what was used before it, so it begins some seconds late.
     let begun = Instant::now();
     let used = loop {
@@ -42,7 +30,7 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
         let request = customer.request(&people[0], &people[0].face, begun.elapsed().as_millis() as u64);
         let reply = customer.authenticate(&request).await;
         if reply.status == 200 {
-            assert_eq!(answer(&reply).decision, Decision::Match);
+            reply.matches();
             break request;
         }
         reply.problem(503, "before-restart");
@@ -55,12 +43,12 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
     customer.moved((second.public.clone(), second.admin.clone()));
     let fresh = customer.request(&people[0], &people[0].face, u64::MAX);
     customer.authenticate(&used).await.problem(409, "nonce-replayed");
-    assert_eq!(answer(&customer.authenticate(&fresh).await).decision, Decision::Match);
+    customer.authenticate(&fresh).await.matches();
     customer.authenticate(&fresh).await.problem(409, "nonce-replayed");
     // What is dated ahead waits at a node of a fleet.
     let dated = trefoil_host::unix_s() + 4;
     let ahead = service::request_at(dated, &people[0], &people[0].face, u64::MAX - 1);
-    assert_eq!(answer(&customer.authenticate(&ahead).await).decision, Decision::Match);
+    customer.authenticate(&ahead).await.matches();
     assert!(trefoil_host::unix_s() + 1 >= dated);
     assert!(second.terminate().success());
 

@@ -1,15 +1,16 @@
 //! A gateway in front of a service that the typed client calls.
 
 use crate::client::acceptor;
-use crate::http::Endpoint;
+use crate::world::*;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::Value;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use trefoil_client::{Admin, Client};
 
 /// Stands in front of one listener, and passes each request on. Or it lies.
@@ -25,6 +26,9 @@ struct Way {
     told: Mutex<Bytes>,
     /// An answer to every request in place of the service's.
     lie: Mutex<Option<Value>>,
+    /// How many answers are lost: their connections end once the service has given them.
+    lose: AtomicUsize,
+    lost: Notify,
 }
 
 impl Relay {
@@ -32,7 +36,13 @@ impl Relay {
         let ((tls, certificate), socket) = (acceptor(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let base = format!("https://localhost:{}", socket.local_addr().unwrap().port());
         let to = Endpoint { bearer: None, ..listener.clone() };
-        let way = Arc::new(Way { to, told: Mutex::default(), lie: Mutex::default() });
+        let way = Arc::new(Way {
+            to,
+            told: Mutex::default(),
+            lie: Mutex::default(),
+            lose: AtomicUsize::new(0),
+            lost: Notify::new(),
+        });
         let taken = Arc::clone(&way);
         tokio::spawn(async move {
             loop {
@@ -40,14 +50,28 @@ impl Relay {
                 let stream = socket.accept().await.unwrap().0;
                 tokio::spawn(async move {
                     let stream = TokioIo::new(tls.accept(stream).await.unwrap());
-                    let passing = service_fn(move |request| pass(request, Arc::clone(&way)));
+                    let own = Arc::clone(&way);
+                    let passing = service_fn(move |request| pass(request, Arc::clone(&own)));
                     let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-                    // It ends with an error if the client goes away.
-                    let _ = server.serve_connection(stream, passing).await;
+                    tokio::select! {
+                        // It ends with an error if the client goes away.
+                        _ = server.serve_connection(stream, passing) => {}
+                        () = way.lost.notified() => {}
+                    }
                 });
             }
         });
         Relay { base, certificate, way }
+    }
+
+    /// Its address, and its certificate.
+    pub(crate) fn place(&self) -> (&str, &str) {
+        (&self.base, &self.certificate)
+    }
+
+    /// Loses the next answers.
+    pub(crate) fn lose(&self, answers: usize) {
+        self.way.lose.store(answers, Ordering::SeqCst);
     }
 
     /// A client that sends this credential.
@@ -87,6 +111,10 @@ async fn pass(request: Request<Incoming>, way: Arc<Way>) -> Result<Response<Full
     let mut headers = vec![("authorization", shown.as_str()), ("content-type", kind.as_str())];
     headers.extend((!once.is_empty()).then_some(("idempotency-key", once.as_str())));
     let reply = way.to.send(head.method.clone(), asked, &headers, body).await;
+    if way.lose.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
+        way.lost.notify_waiters();
+        return std::future::pending().await;
+    }
     *way.told.lock().unwrap() = reply.body.clone();
     let mut response = Response::new(Full::new(reply.body));
     *response.status_mut() = reply.status;

@@ -1,14 +1,10 @@
 //! Settings that a running service reads again when its configuration file changes, and at SIGHUP.
 
-use crate::http::Endpoint;
-use crate::program::Program;
-use std::fs::File;
-use std::path::Path;
-use std::time::Duration;
+use crate::world::*;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// Waits until the log says this so often, and returns the line that says it last.
-async fn said(log: &Path, what: &str, times: usize) -> String {
+pub(crate) async fn said(log: &Path, what: &str, times: usize) -> String {
     loop {
         let text = std::fs::read_to_string(log).unwrap();
         if text.matches(what).count() >= times {

@@ -1,31 +1,16 @@
 //! A template is replaced in one step: a login meanwhile is compared with the old or with the new one.
 
 use crate::gateway::Plan;
-use crate::http::Reply;
 use crate::nodes;
-use crate::service::{self, Customer, Person, Service, TestClock, answer, policy, templates_path};
-use hyper::Method;
+use crate::world::*;
 use rand::RngExt as _;
-use serde_json::{Value, json};
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use trefoil_api::{Base64, Decision, Vector};
-use trefoil_attest::{What, consent_digest, verify_change};
-use trefoil_pipeline::Clock as _;
+use trefoil_attest::{What, consent_digest};
 use trefoil_storage::store::{Idempotency, Present, Sqlite, Subjects as _, Template};
-use trefoil_testing::volume;
-use trefoil_types::Handle;
 
 /// Replacements, and kills during them, at full volume.
 const REPLACEMENTS: usize = 500;
 const KILLS: usize = 100;
-
-fn unlimited() -> Value {
-    let mut policy = policy();
-    policy["attempts"] = service::unlimited();
-    policy
-}
 
 async fn replace(customer: &Customer, person: &Person, face: &[f32; 128], key: &str, consent: &str) -> Reply {
     try_replace(customer, person, face, key, consent).await.unwrap()
@@ -38,9 +23,7 @@ async fn try_replace(
     key: &str,
     consent: &str,
 ) -> Result<Reply, Box<dyn std::error::Error>> {
-    let body = json!({"embedding": Vector::new(*face), "consent_ref": consent}).to_string();
-    let headers = [("idempotency-key", key)];
-    customer.public.try_send(Method::PUT, &templates_path(person), &headers, body.into_bytes()).await
+    customer.public.try_template(Method::PUT, person.handle, (face, consent), key).await
 }
 
 /// The decisions of logins with both faces.
@@ -69,9 +52,8 @@ fn keys(data: &Path, handle: Handle) -> Vec<u32> {
 /// Claim I10: A template is replaced in one step.
 #[tokio::test(flavor = "multi_thread")]
 async fn logins_during_replacements_see_the_old_or_the_new_template_and_never_none() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let service = Service::with_policy(service::config(&data), unlimited()).await;
+    let service = Service::own(service::lenient(), |_| ()).await;
+    let data = service.data();
     let people = service.people(2, 1, 61).await;
     let (person, faces) = (&people[0], [&people[0].face, &people[1].face]);
     service.welcome(person).await;
@@ -79,8 +61,8 @@ async fn logins_during_replacements_see_the_old_or_the_new_template_and_never_no
     let replacements = volume(REPLACEMENTS, 12);
     let replacing = async {
         for number in 1..=replacements {
-            let reply = replace(&service, person, faces[number % 2], &format!("r{number}"), "form 8").await;
-            assert_eq!(reply.status, 200, "{}", reply.text());
+            let reply =
+                replace(&service, person, faces[number % 2], &format!("r{number}"), "form 8").await.is(200);
             let (generation, replaced) = (number + 1, number);
             assert_eq!(reply.json()["generation"], generation);
             assert_eq!(reply.json()["replaced"], replaced);
@@ -107,13 +89,11 @@ async fn logins_during_replacements_see_the_old_or_the_new_template_and_never_no
         "each was the template for a while: {one:?}, {two:?}"
     );
     assert_eq!(keys(&data, person.handle), [replacements as u32 + 1], "the old keys are destroyed");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replacement_is_done_once_for_its_key_and_has_a_receipt() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::with_policy(service::config(&directory.path().join("data")), unlimited()).await;
+    let service = Service::own(service::lenient(), |_| ()).await;
     let people = service.people(2, 1, 62).await;
     let (person, new) = (&people[0], &people[1].face);
     replace(&service, person, new, "a", "form 8").await.problem(404, "subject-unknown");
@@ -126,11 +106,9 @@ async fn a_replacement_is_done_once_for_its_key_and_has_a_receipt() {
     for reply in [&first, &again] {
         let said = reply.json();
         assert_eq!((&said["generation"], &said["replaced"]), (&json!(2), &json!(1)), "{said}");
-        let receipt: Base64 = serde_json::from_value(said["receipt"]["attestation"].clone()).unwrap();
-        let (root, now) = (&service.trust_root, service.clock.unix_s());
-        let verified = verify_change(&receipt.0, root, Some(&service.tenant), now).unwrap();
         let (handle, consent) = (person.handle, consent_digest("form 8"));
-        assert_eq!(verified.change().what, What::Replaced { handle, generation: 2, replaced: 1, consent });
+        let what = What::Replaced { handle, generation: 2, replaced: 1, consent };
+        assert_eq!(service.receipt(&said).0, what);
     }
     replace(&service, person, &person.face, "a", "form 8").await.problem(422, "idempotency-key-reused");
     service.enrol(person, "a").await.problem(422, "idempotency-key-reused");
@@ -139,7 +117,6 @@ async fn a_replacement_is_done_once_for_its_key_and_has_a_receipt() {
     replace(&service, person, &[0.0; 128], "b", "form 8").await.problem(422, "embedding-invalid");
     let shown = service.public.get(&format!("/v1/subjects/{}", hex::encode(person.handle))).await.json();
     assert_eq!((&shown["generation"], &shown["consent_ref"]), (&json!(2), &json!("form 8")));
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,8 +126,7 @@ async fn a_replacement_that_is_killed_leaves_the_old_or_the_new_template_and_no_
     let plan = Plan { data: data.clone(), key_holder: String::new(), batch_delay_us: 0, log };
     let clock = Arc::new(TestClock::default());
     let mut gateway = plan.start(&clock);
-    let tenant = json!({"name": "shop", "policy": unlimited()});
-    let mut customer = gateway.customer(Arc::clone(&clock), tenant).await;
+    let mut customer = gateway.customer(Arc::clone(&clock), service::lenient()).await;
     let people = customer.people(2, 1, 63).await;
     let (person, faces) = (&people[0], [&people[0].face, &people[1].face]);
     customer.welcome(person).await;
@@ -201,14 +177,9 @@ async fn a_replacement_that_is_killed_leaves_the_old_or_the_new_template_and_no_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_replacement_left_behind_is_forgotten_at_the_next_start() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
-    let people = service.people(2, 1, 64).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::start().await;
+    let data = service.data();
+    let people = service.welcomed(2, 64).await;
     let tenant = service.tenant;
     let open = || {
         let secret = std::fs::read(data.join("master.key")).unwrap();
@@ -216,7 +187,7 @@ async fn what_a_killed_replacement_left_behind_is_forgotten_at_the_next_start() 
     };
     let [before, after] = [&people[0].handle, &people[1].handle];
     let service = service
-        .restart_after(config, async |_| {
+        .restart_after(async |_| {
             let store = open();
             // One was killed before the store had the new template, one after.
             let first = Present { generation: 1, revoked_at: None };
@@ -239,8 +210,7 @@ async fn what_a_killed_replacement_left_behind_is_forgotten_at_the_next_start() 
         .await;
     assert_eq!(keys(&data, *before), [1], "the old template is still the template");
     assert_eq!(keys(&data, *after), [0; 0], "nobody can decrypt the one that was replaced");
-    let request = service.request(&people[0], &people[0].face, 1);
-    assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    service.login(&people[0], &people[0].face, 1).await.matches();
     assert!(service.server.shutdown().await);
     assert_eq!(open().leftovers(), Ok(vec![]));
 }

@@ -1,8 +1,6 @@
 //! What a test measured, as a record of `bench/records`.
 
-use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::process::Command;
+use crate::world::*;
 use trefoil_testing::Scale;
 
 /// The folder for reports, if they are wanted.
@@ -28,7 +26,7 @@ fn build() -> Value {
     // A machine may have no git.
     let said = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).output();
-        output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        output.map_or(String::new(), |output| output.out().trim().to_owned())
     };
     json!({
         "dirty": !said("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty(),

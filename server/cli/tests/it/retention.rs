@@ -1,15 +1,12 @@
 //! Old seals: what the service answers once their signatures are gone, and what auditors and relying parties do then.
 
-use crate::cli::{code, trefoil};
-use crate::service::{self, AUDIENCE, Service, sign};
-use std::time::Duration;
-use trefoil_api::AttestationForm;
+use crate::service::sign;
+use crate::world::*;
 use trefoil_attest::tree::verify_inclusion;
 use trefoil_attest::{
     ExpectedNonce, Policy, PrunedSeal, Seal, SealHeader, verify_pruned_seal, verify_with_pruned_seal,
 };
-use trefoil_pipeline::Clock as _;
-use trefoil_server::config::{Config, OldSeals};
+use trefoil_server::config::OldSeals;
 
 /// Seals do not keep their signatures at all.
 fn config(data: &std::path::Path) -> Config {
@@ -36,9 +33,7 @@ async fn logins(
 }
 
 async fn until_pruned(service: &Service, count: u64) {
-    while service.metric("trefoil_seals_pruned_total").await < count {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until(async || service.metric("trefoil_seals_pruned_total").await >= count).await;
 }
 
 /// Claim V14.
@@ -47,8 +42,7 @@ async fn a_pruned_seal_is_named_as_such_and_what_is_left_of_it_verifies_offline(
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let service = Service::new(config(&data)).await;
-    let people = service.people(1, 1, 91).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 91).await;
     let attested = logins(&service, &people[0], 0..40).await;
     let whole = Seal::decode(&service.public.get("/v1/log/head").await.body).unwrap();
     until_pruned(&service, 30).await;
@@ -102,11 +96,11 @@ async fn a_pruned_seal_is_named_as_such_and_what_is_left_of_it_verifies_offline(
     let local = ["log", "audit", "--data-dir", data.to_str().unwrap(), "--trust-root", &root];
     for audit in [&remote[..], &local[..]] {
         let audited = trefoil(audit);
-        let text = String::from_utf8([audited.stdout.clone(), audited.stderr.clone()].concat()).unwrap();
+        let text = audited.text();
         assert!(code(&audited) == 0 && text.contains("seals were pruned to their headers"), "{text}");
     }
     // The next process continues a log whose first seals have only their headers.
-    let service = service.restart(config(&data)).await;
+    let service = service.restart().await;
     logins(&service, &people[0], 100..120).await;
     until_pruned(&service, 16).await;
     assert!(service.server.shutdown().await);
@@ -119,12 +113,11 @@ async fn seals_that_are_kept_stay_whole_and_an_archive_needs_a_directory() {
     let mut kept = config(&directory.path().join("data"));
     kept.retention.old_seals = OldSeals::Keep;
     let service = Service::new(kept).await;
-    let people = service.people(1, 1, 92).await;
-    service.welcome(&people[0]).await;
+    let people = service.welcomed(1, 92).await;
     let attested = logins(&service, &people[0], 0..20).await;
     tokio::time::sleep(Duration::from_millis(2500)).await;
     for (number, _) in attested {
-        assert_eq!(service.public.get(&format!("/v1/seals/{number}")).await.status, 200);
+        service.public.get(&format!("/v1/seals/{number}")).await.is(200);
     }
     assert!(service.server.shutdown().await);
     let wrong = trefoil(&["serve", "--print-config", "--config", {
@@ -132,5 +125,5 @@ async fn seals_that_are_kept_stay_whole_and_an_archive_needs_a_directory() {
         std::fs::write(&path, "[retention]\nold_seals = \"archive\"\n").unwrap();
         path.to_str().unwrap().to_owned().leak()
     }]);
-    assert!(code(&wrong) != 0 && String::from_utf8_lossy(&wrong.stderr).contains("retention.archive_dir"));
+    assert!(code(&wrong) != 0 && wrong.err().contains("retention.archive_dir"));
 }

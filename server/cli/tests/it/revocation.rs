@@ -1,18 +1,15 @@
 //! A new root ends exactly the sessions that it should, at once.
 
-use crate::enrolment::join_all;
-use crate::members::{Members, Proven, client};
-use crate::service::{self, Service, answer};
+use crate::members::{Proven, client};
+use crate::world::*;
 use rayon::prelude::*;
 use tokio::task::JoinSet;
-use trefoil_api::{Authentication, Decision, Enrolment};
+use trefoil_api::Enrolment;
 use trefoil_client::{Client, ClientError};
-use trefoil_testing::volume;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let client = client(&service, service.public.bearer.as_deref().unwrap(), 1);
     let mut members = Members::new(&service, 3, 1);
     service.publish(members.root(), 1).await;
@@ -26,13 +23,13 @@ async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() 
         service.authenticate(&proven.request(&service, &members_face(&members, proven), nonce)).await
     };
     for proven in &sessions {
-        assert_eq!(answer(&log_in(proven, 1).await).decision, Decision::Match);
+        log_in(proven, 1).await.matches();
     }
 
     // Somebody joins: the root changes, nobody's session ends.
     service.publish_keeping(members.root(), 2, 1).await;
     for proven in &sessions {
-        assert_eq!(answer(&log_in(proven, 2).await).decision, Decision::Match);
+        log_in(proven, 2).await.matches();
     }
     // Member 2 proves again under the new root, so the next steps do not affect it.
     sessions[2] = members.prove(2, 2, 20);
@@ -44,16 +41,12 @@ async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() 
         service.authenticate(&proven.request(&service, &members_face(&members, proven), nonce)).await
     };
     log_in(&sessions[0], 3).await.problem(410, "session-expired");
-    assert_eq!(
-        answer(&log_in(&sessions[2], 3).await).decision,
-        Decision::Match,
-        "an unrelated session goes on"
-    );
+    assert_eq!(log_in(&sessions[2], 3).await.decision(), Decision::Match, "an unrelated session goes on");
     // Member 1 had not proved again: its session ends too, and a new proof opens the next.
     log_in(&sessions[1], 3).await.problem(410, "session-expired");
     let again = members.prove(1, 3, 30);
     client.open_session(again.envelope.clone()).await.unwrap().without_verification();
-    assert_eq!(answer(&log_in(&again, 4).await).decision, Decision::Match);
+    log_in(&again, 4).await.matches();
 
     // The revoked member can neither use the old root nor prove under the new one.
     let refused = client.open_session(sessions[0].envelope.clone()).await.unwrap_err();
@@ -62,7 +55,6 @@ async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() 
     // Its path leads from the credential to a root that was never published.
     let envelope = members.holder(0, 3).open(service::AUDIENCE, now, &mut rand::rng()).unwrap().envelope;
     assert_eq!(client.open_session(envelope).await.unwrap_err().code(), Some("proof-stale"));
-    assert!(service.server.shutdown().await);
 }
 
 fn members_face(members: &Members, proven: &Proven) -> [f32; 128] {
@@ -93,16 +85,14 @@ async fn many_sessions_across_a_root_change_and_no_wrong_decision() {
     let count = volume(MEMBERS, 3);
     // Members from this one on show somebody else's face.
     let impostors_from = count * 4 / 5;
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.session_life_s = 3000;
-    config.proofs.queue = 256;
-    // As a service has by default; in the tests' small cache so many sessions would evict one another.
-    config.proofs.cache_capacity = 100_000;
-    let mut policy = service::policy();
     // Impostors try twenty times and more here, and must be refused for their faces, not for their number.
-    policy["attempts"] = service::unlimited();
-    let service = Service::with_policy(config, policy).await;
+    let policy = with(service::policy(), "attempts", service::unlimited());
+    let service = Service::own(policy, |config| {
+        (config.proofs.session_life_s, config.proofs.queue) = (3000, 256);
+        // As a service has by default; in the tests' small cache so many sessions would evict one another.
+        config.proofs.cache_capacity = 100_000;
+    })
+    .await;
     let client = client(&service, service.public.bearer.as_deref().unwrap(), 16);
     let members = Members::new(&service, count, 2);
     // Every second session is proven under the second root, in parallel: a proof takes some 40 ms of a core.
@@ -151,7 +141,6 @@ async fn many_sessions_across_a_root_change_and_no_wrong_decision() {
     count(&before, false, false);
     count(&during, true, false);
     count(&after, true, true);
-    assert!(service.server.shutdown().await);
 }
 
 fn generation(session: usize) -> u32 {

@@ -1,21 +1,12 @@
 //! A revoked subject is refused like one that was never enrolled, until its template is replaced; its record stays.
 
-use crate::enrolment::join_all;
-use crate::http::Reply;
 use crate::key_holder::wait_for;
-use crate::key_holder_process::{KeyHolder, listen};
-use crate::members::{Members, Wallet};
+use crate::members::Wallet;
 use crate::nodes;
-use crate::service::{self, AUDIENCE, Customer, Service, answer};
-use hyper::Method;
-use serde_json::{Value, json};
-use std::path::Path;
-use std::time::Duration;
-use trefoil_api::{Base64, Decision, Vector};
-use trefoil_attest::{What, verify_change};
-use trefoil_pipeline::Clock as _;
+use crate::world::*;
+use trefoil_attest::What;
 use trefoil_storage::store::{Idempotency, Present, Sqlite, Subjects as _, Template};
-use trefoil_types::{Handle, TenantId};
+use trefoil_types::TenantId;
 
 /// Members of a published root; so many of them are enrolled.
 async fn members(service: &Customer, enrolled: usize, count: usize, seed: u64) -> Members {
@@ -44,23 +35,13 @@ async fn revoke(service: &Customer, handle: &Handle) -> Reply {
 }
 
 async fn replace(service: &Customer, handle: &Handle, face: &[f32; 128], key: &str) -> Value {
-    let body = json!({"embedding": Vector::new(*face), "consent_ref": "form 8"}).to_string();
-    let headers = [("idempotency-key", key)];
-    let replaced = service.public.send(Method::PUT, &path(handle, "/templates"), &headers, body).await;
-    assert_eq!(replaced.status, 200, "{}", replaced.text());
-    replaced.json()
+    let face = (face, "form 8");
+    let replaced = service.public.try_template(Method::PUT, handle, face, key).await.unwrap();
+    replaced.is(200).json()
 }
 
 async fn shown(service: &Customer, handle: &Handle) -> Value {
     service.public.get(&path(handle, "")).await.json()
-}
-
-/// The contents of the receipt in an answer, and when it was done.
-fn sealed(service: &Service, said: &Value) -> (What, u64) {
-    let receipt: Base64 = serde_json::from_value(said["receipt"]["attestation"].clone()).unwrap();
-    let (root, now) = (&service.trust_root, service.clock.unix_s());
-    let verified = verify_change(&receipt.0, root, Some(&service.tenant), now).unwrap();
-    (verified.change().what, verified.change().changed_at)
 }
 
 /// A refusal without what differs at each request.
@@ -88,36 +69,31 @@ fn store(data: &Path) -> Sqlite {
 /// a replacement makes the subject active again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_subject_is_refused_as_one_that_never_was_until_its_template_is_replaced() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let data = service.data();
     let members = members(&service, 2, 3, 71).await;
     let (ann, bea, stranger) = (handle(&members, 0), handle(&members, 1), handle(&members, 2));
     let mut before = open(&service, &members, 0).await;
     let mut of_bea = open(&service, &members, 1).await;
     let mut of_stranger = open(&service, &members, 2).await;
-    assert_eq!(answer(&before.log_in(&service).await).decision, Decision::Match);
+    before.log_in(&service).await.matches();
     let active = shown(&service, &ann).await;
     assert_eq!((&active["state"], &active["revoked_at"]), (&json!("active"), &Value::Null));
 
     let narrow = service.public.with_bearer(&service.api_key(&["authenticate", "issue"]).await);
     narrow.send(Method::POST, &path(&ann, "/revoke"), &[], "").await.problem(403, "scope-missing");
-    let other = json!({"name": "other", "policy": service::policy()});
-    let (public, admin) = (service.public.clone(), service.admin.clone());
-    let other = Customer::new(public, admin, service.clock.clone(), other).await;
+    let other = service.neighbour(service::policy()).await;
     assert_eq!(told(&revoke(&other, &ann).await), told(&revoke(&service, &stranger).await));
     assert_eq!(shown(&service, &ann).await, active, "none of these did anything");
 
     let now = service.clock.unix_s();
-    let first = revoke(&service, &ann).await;
-    assert_eq!(first.status, 200, "{}", first.text());
+    let first = revoke(&service, &ann).await.is(200);
     service.clock.advance(5);
     let again = revoke(&service, &ann).await;
     for said in [first.json(), again.json()] {
         let fields = (&said["handle"], &said["generation"], &said["revoked_at"]);
         assert_eq!(fields, (&json!(hex::encode(ann)), &json!(1), &json!(now)), "{said}");
-        assert_eq!(sealed(&service, &said), (What::Revoked { handle: ann, generation: 1 }, now));
+        assert_eq!(service.receipt(&said), (What::Revoked { handle: ann, generation: 1 }, now));
     }
     assert_eq!(keys(&data, &ann), [0; 0], "nobody can decide with its template");
     let listed = service.public.get("/v1/subjects").await.json()["subjects"].clone();
@@ -141,34 +117,26 @@ async fn a_revoked_subject_is_refused_as_one_that_never_was_until_its_template_i
     assert_eq!(codes[0]["detail"], codes[1]["detail"]);
     assert_eq!(results[1]["decision"], "match", "{results}");
 
-    let service = service.restart(config).await;
+    let service = service.restart().await;
     after.log_in(&service).await.problem(404, "subject-unknown");
     assert_eq!(shown(&service, &ann).await, expected);
-    is_not_enrolled_over(&service, &ann, &members.face(0)).await;
+    // Only a replacement makes it active again: an enrolment finds the subject taken.
+    service.public.enrol(ann, &members.face(0), "over").await.problem(409, "template-exists");
     let replaced = replace(&service, &ann, &members.face(0), "r1").await;
     assert_eq!((&replaced["generation"], &replaced["replaced"]), (&json!(2), &json!(1)), "{replaced}");
     assert_eq!(shown(&service, &ann).await["state"], "active");
-    assert_eq!(answer(&after.log_in(&service).await).decision, Decision::Match);
+    after.log_in(&service).await.matches();
     before.log_in(&service).await.problem(410, "session-expired");
 
     // Erased, it is enrolled again, and not revoked.
-    assert_eq!(revoke(&service, &bea).await.status, 200);
-    let erased = service.public.send(Method::DELETE, &path(&bea, "/templates"), &[], "").await;
+    revoke(&service, &bea).await.is(200);
+    let erased = service.public.delete(&path(&bea, "/templates")).await;
     assert_eq!((erased.status.as_u16(), &erased.json()["generation"]), (200, &json!(1)), "{}", erased.text());
     revoke(&service, &bea).await.problem(404, "subject-unknown");
     members.enrol_again(&service, 1, "anew").await;
     assert_eq!(shown(&service, &bea).await["state"], "active");
     let mut of_bea = open(&service, &members, 1).await;
-    assert_eq!(answer(&of_bea.log_in(&service).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
-}
-
-/// Only a replacement makes it active again: an enrolment finds the subject taken.
-async fn is_not_enrolled_over(service: &Customer, handle: &Handle, face: &[f32; 128]) {
-    let body = json!({"embedding": Vector::new(*face), "consent_ref": "form 9"}).to_string();
-    let headers = [("idempotency-key", "over")];
-    let enrolled = service.public.send(Method::POST, &path(handle, "/templates"), &headers, body).await;
-    enrolled.problem(409, "template-exists");
+    of_bea.log_in(&service).await.matches();
 }
 
 /// Claim V76.
@@ -176,12 +144,12 @@ async fn is_not_enrolled_over(service: &Customer, handle: &Handle, face: &[f32; 
 /// Logins that race with the revocation of their subject: none that is sent after that answer is accepted, in whatever session.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_outruns_the_revocation_of_its_subject() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    // Most look-ups miss, so that templates and rows of sessions are read while the subject is revoked.
-    config.proofs.cache_capacity = 1;
-    config.store.templates_in_memory = 1;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        // Most look-ups miss, so that templates and rows of sessions are read while the subject is revoked.
+        config.proofs.cache_capacity = 1;
+        config.store.templates_in_memory = 1;
+    })
+    .await;
     let members = members(&service, 4, 4, 72).await;
     for member in 0..4 {
         let handle = handle(&members, member);
@@ -203,7 +171,6 @@ async fn no_login_outruns_the_revocation_of_its_subject() {
         }
         open(service, &members, member).await.log_in(service).await.problem(404, "subject-unknown");
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// What a gateway whose operator takes the revocation back out of its store has: the template's rows, as they were.
@@ -244,34 +211,28 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
 /// Claim V76.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_forgets_a_revocation_gets_no_decision() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let data = service.data();
     let members = members(&service, 2, 2, 73).await;
     let (revoked, tenant) = (handle(&members, 0), service.tenant);
-    assert_eq!(revoke(&service, &revoked).await.status, 200);
-    let service =
-        service.restart_after(config, async |_| forget_the_revocation(&data, tenant, revoked)).await;
+    revoke(&service, &revoked).await.is(200);
+    let service = service.restart_after(async |_| forget_the_revocation(&data, tenant, revoked)).await;
     assert_eq!(shown(&service, &revoked).await["state"], "active");
     let mut wallet = open(&service, &members, 0).await;
     wallet.log_in(&service).await.problem(404, "subject-unknown");
     let mut other = open(&service, &members, 1).await;
-    assert_eq!(answer(&other.log_in(&service).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    other.log_in(&service).await.matches();
 }
 
 /// Claim V76.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let data = service.data();
     let members = members(&service, 1, 1, 74).await;
     let (revoked, tenant) = (handle(&members, 0), service.tenant);
     let service = service
-        .restart_after(config, async |_| {
+        .restart_after(async |_| {
             assert_eq!(keys(&data, &revoked), [1]);
             assert!(store(&data).revoke_subject(&tenant, &revoked, 1).unwrap().is_some());
         })
@@ -279,57 +240,50 @@ async fn what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start() {
     assert_eq!(keys(&data, &revoked), [0; 0]);
     let mut wallet = open(&service, &members, 0).await;
     wallet.log_in(&service).await.problem(404, "subject-unknown");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotation_of_keys_ends_without_revoked_subjects_which_can_be_replaced_after_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let members = members(&service, 2, 2, 75).await;
     let revoked = handle(&members, 0);
-    assert_eq!(revoke(&service, &revoked).await.status, 200);
-    let rotation = format!("/v1/tenants/{}/key-rotation", hex::encode(service.tenant));
-    assert_eq!(service.admin.post(&rotation, &json!({})).await.status, 202);
+    revoke(&service, &revoked).await.is(200);
+    let rotation = service.path("/key-rotation");
+    service.admin.post(&rotation, &json!({})).await.is(202);
     let ends = async {
-        while service.admin.get(&rotation).await.json()["state"] != "idle" {
-            tokio::task::yield_now().await;
-        }
+        until(async || service.admin.get(&rotation).await.json()["state"] == "idle").await;
     };
     tokio::time::timeout(Duration::from_secs(60), ends).await.expect("the rotation ends");
     let (mut wallet, mut other) = (open(&service, &members, 0).await, open(&service, &members, 1).await);
     wallet.log_in(&service).await.problem(404, "subject-unknown");
-    assert_eq!(answer(&other.log_in(&service).await).decision, Decision::Match);
+    other.log_in(&service).await.matches();
     assert_eq!(shown(&service, &revoked).await["state"], "revoked");
     replace(&service, &revoked, &members.face(0), "r").await;
-    assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    wallet.log_in(&service).await.matches();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revocation_while_the_key_holder_is_away_is_in_force_and_is_completed_by_a_repetition() {
     let folder = tempfile::tempdir().unwrap();
-    let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
-    KeyHolder::init(&keys, &data, &listen);
-    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let (keys, data) = (folder.path().join("keys"), folder.path().join("data"));
+    let mut key_holder = KeyHolder::beside(&keys, &data);
     // Each node finds for itself that its key-holder is back.
     let service = Service::new(key_holder.config(&data)).await.at_one_node();
     let members = members(&service, 1, 1, 76).await;
     let revoked = handle(&members, 0);
     let mut before = open(&service, &members, 0).await;
-    assert_eq!(answer(&before.log_in(&service).await).decision, Decision::Match);
+    before.log_in(&service).await.matches();
     key_holder.kill();
     revoke(&service, &revoked).await.problem(503, "key-holder-unavailable");
     let since = shown(&service, &revoked).await["revoked_at"].clone();
     assert!(since.is_u64(), "{since}");
 
-    let _key_holder = KeyHolder::start(&keys, &listen);
+    key_holder.again();
     wait_for(&service, 200).await;
     before.log_in(&service).await.problem(410, "session-expired");
     let mut after = open(&service, &members, 0).await;
     after.log_in(&service).await.problem(404, "subject-unknown");
     let again = revoke(&service, &revoked).await;
     assert_eq!((again.status.as_u16(), &again.json()["revoked_at"]), (200, &since), "{}", again.text());
-    assert_eq!(sealed(&service, &again.json()).0, What::Revoked { handle: revoked, generation: 1 });
-    assert!(service.server.shutdown().await);
+    assert_eq!(service.receipt(&again.json()).0, What::Revoked { handle: revoked, generation: 1 });
 }

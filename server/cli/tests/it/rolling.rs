@@ -1,30 +1,25 @@
 //! The nodes of a fleet are started again one after another behind a balancer, and then a key-holder, and no caller sees it who repeats requests as
 //! `server/API.md` says. Logins over HTTP/1.1 need not be repeated while nodes are started again.
 
-use crate::enrolment::join_all;
 use crate::fleet::{Fleet, NODES, Plan};
-use crate::http::{Endpoint, Reply};
-use crate::program::Program;
 use crate::renewal::pair;
-use crate::service::{self, Person, answer, request_at, templates_path};
+use crate::service::request_at;
+use crate::world::*;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
-use hyper::{Method, Request, Response};
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
-use trefoil_api::{Decision, Vector};
 use trefoil_host::unix_s;
 use trefoil_testing::postgres::Server;
 
@@ -107,9 +102,7 @@ impl Balancer {
 
     /// Waits until so many nodes are ready.
     async fn has(&self, count: usize) {
-        while self.ready(|node| &node.0).len() != count {
-            tokio::time::sleep(ASK).await;
-        }
+        until(async || self.ready(|node| &node.0).len() == count).await;
     }
 }
 
@@ -183,7 +176,7 @@ impl Callers {
             let request = self.login();
             let reply = self.send(kind, async || sent(&request).await).await;
             if reply.status == 200 {
-                assert_eq!(answer(&reply).decision, Decision::Match);
+                reply.matches();
                 return self.did(kind);
             }
             assert!(asks_anew(&reply), "{kind}: {}", reply.text());
@@ -276,16 +269,13 @@ impl Callers {
     /// Enrols somebody, asks again with the same key, and deletes them.
     async fn enrol(self: Arc<Self>) {
         let path = templates_path(&self.comes);
-        let body = json!({"embedding": Vector::new(self.comes.face), "consent_ref": "form 7"}).to_string();
         for number in 0.. {
             let key = format!("enrolment-{number}");
-            let (headers, kind) = ([("idempotency-key", key.as_str())], "enrolments");
+            let (handle, face, kind) = (self.comes.handle, (&self.comes.face, "form 7"), "enrolments");
             for _ in 0..2 {
-                let sent = async || {
-                    self.public.try_send(Method::POST, &path, &headers, body.clone()).await.map_err(broken)
-                };
-                let enrolled = self.send(kind, sent).await;
-                assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+                let sent =
+                    async || self.public.try_template(Method::POST, handle, face, &key).await.map_err(broken);
+                self.send(kind, sent).await.is(201);
             }
             let mut times = 0;
             let sent = async || {
@@ -312,13 +302,11 @@ impl Callers {
             let sent = async || {
                 self.admin.try_send(Method::POST, &keys, &headers, scopes.to_string()).await.map_err(broken)
             };
-            let made = self.send(kind, sent).await;
-            assert_eq!(made.status, 201, "{}", made.text());
+            self.send(kind, sent).await.is(201);
             let body = json!({"policy": service::policy()}).to_string();
             let sent =
                 async || self.admin.try_send(Method::PUT, &policy, &[], body.clone()).await.map_err(broken);
-            let put = self.send(kind, sent).await;
-            assert_eq!(put.status, 200, "{}", put.text());
+            self.send(kind, sent).await.is(200);
             self.did(kind);
             if !self.goes_on() {
                 return;

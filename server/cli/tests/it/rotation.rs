@@ -1,74 +1,62 @@
 //! Rotation of a tenant's keys while its subjects log in.
 
-use crate::enrolment::join_all;
 use crate::gateway::{Gateway, Plan};
-use crate::key_holder_process::{KeyHolder, listen};
 use crate::nodes;
-use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
-use hyper::Method;
-use serde_json::{Value, json};
-use std::path::Path;
-use std::sync::Arc;
-use trefoil_api::{Decision, Vector};
-use trefoil_server::config::Config;
-use trefoil_testing::volume;
+use crate::world::*;
 
 /// Subjects at full volume, and how many of them log in.
 const SUBJECTS: usize = 352;
 const PEOPLE: usize = 6;
 
-/// A service of a tenant with these subjects.
-async fn start(config: Config, lenient: bool, subjects: usize) -> (Service, Vec<Person>) {
-    let service = Service::with_tenant(config, tenant(lenient)).await;
+/// A service with these subjects.
+async fn start(config: Config, policy: Value, subjects: usize) -> (Service, Vec<Person>) {
+    let service = Service::with_policy(config, policy).await;
     let people = populate(&service, subjects).await;
     (service, people)
 }
 
-fn tenant(lenient: bool) -> Value {
-    let mut policy = service::policy();
-    if lenient {
-        policy["attempts"] = service::unlimited();
-    }
-    json!({"name": "shop", "policy": policy})
-}
-
 /// Enrols this many, and opens the sessions of those who log in.
 pub(crate) async fn populate(service: &Customer, subjects: usize) -> Vec<Person> {
-    let people = service.people(PEOPLE as u32, 1, 61).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let people = service.welcomed(PEOPLE as u32, 61).await;
     // The others have no sessions; their templates are renewed all the same.
-    let others: Vec<(String, String)> = (PEOPLE..subjects)
+    let others: Vec<(String, [f32; 128])> = (PEOPLE..subjects)
         .map(|i| {
-            let face = std::array::from_fn(|k| ((i * 131 + k * 7919) % 1009) as f32 - 504.0);
             let mut handle = [0xee; 32];
             handle[..8].copy_from_slice(&(i as u64).to_le_bytes());
-            let body = json!({"embedding": Vector::new(face), "consent_ref": "form 7"});
-            (format!("/v1/subjects/{}/templates", hex::encode(handle)), body.to_string())
+            let face = std::array::from_fn(|k| ((i * 131 + k * 7919) % 1009) as f32 - 504.0);
+            (hex::encode(handle), face)
         })
         .collect();
     for chunk in others.chunks(32) {
-        let enrol = |(path, body): &(String, String)| {
-            let (path, body) = (path.clone(), body.clone());
-            let public = service.public.clone();
-            async move { public.send(Method::POST, &path, &[("idempotency-key", &path)], body).await }
-        };
-        for reply in join_all(chunk.iter().map(enrol)).await {
-            assert_eq!(reply.status, 201, "{}", reply.text());
+        let enrolled = chunk.iter().map(|(key, face)| {
+            let handle = hex::decode(key).unwrap();
+            async move { service.public.enrol(handle, face, key).await }
+        });
+        for reply in join_all(enrolled).await {
+            reply.is(201);
         }
     }
     people
 }
 
-fn path(service: &Customer) -> String {
-    format!("/v1/tenants/{}/key-rotation", hex::encode(service.tenant))
+/// Waits until the rotation of a tenant's keys has ended: its status then.
+pub(crate) async fn ended(service: &Customer) -> Value {
+    loop {
+        let status = status(service).await;
+        if idle(&status) {
+            return status;
+        }
+        tokio::task::yield_now().await;
+    }
 }
 
 async fn status(service: &Customer) -> Value {
-    let status = service.admin.get(&path(service)).await;
-    assert_eq!(status.status, 200, "{}", status.text());
-    status.json()
+    service.admin.get(&service.path("/key-rotation")).await.is(200).json()
+}
+
+/// Asks for a rotation.
+pub(crate) async fn begin(service: &Customer) -> Value {
+    service.admin.post(&service.path("/key-rotation"), &json!({})).await.is(202).json()
 }
 
 /// Everybody logs in as themselves and, where the budgets allow it, as somebody else, until `done` says so; every answer is
@@ -93,7 +81,7 @@ async fn log_in_until(
         let replies = join_all(requests.iter().map(|(_, request)| service.authenticate(request))).await;
         for ((own, _), reply) in requests.iter().zip(&replies) {
             let wanted = if *own { Decision::Match } else { Decision::NoMatch };
-            assert_eq!(answer(reply).decision, wanted);
+            assert_eq!(reply.decision(), wanted);
         }
         if stop {
             return nonce;
@@ -117,16 +105,14 @@ async fn keys_are_rotated_under_logins_and_over_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let subjects = volume(SUBJECTS, 60);
-    let (service, people) = start(service::config(&data), true, subjects).await;
+    let (service, people) = start(service::config(&data), service::lenient(), subjects).await;
     assert_eq!(status(&service).await["state"], "idle");
-    let begun = service.admin.post(&path(&service), &json!({})).await;
-    assert_eq!((begun.status.as_u16(), &begun.json()["epoch"]), (202, &json!(1)));
-    let again = service.admin.post(&path(&service), &json!({})).await;
-    assert_eq!((again.status.as_u16(), &again.json()["epoch"]), (202, &json!(1)), "one at a time");
+    assert_eq!(begin(&service).await["epoch"], 1);
+    assert_eq!(begin(&service).await["epoch"], 1, "one at a time");
     // In the middle the process ends; the next one continues the rotation.
     let nonce =
         log_in_until(&service, &people, true, 0, |status| status["renewed"].as_u64().unwrap() >= 20).await;
-    let service = service.restart(service::config(&data)).await;
+    let service = service.restart().await;
     let nonce = log_in_until(&service, &people, true, nonce, idle).await;
     let ended = status(&service).await;
     assert_eq!(
@@ -134,9 +120,9 @@ async fn keys_are_rotated_under_logins_and_over_a_restart() {
         (&json!(1), &json!(subjects), &json!(0))
     );
     // Deleted subjects stay deleted, and those enrolled again are under the new keys.
-    let deleted = service.public.send(Method::DELETE, &templates_path(&people[0]), &[], Vec::new()).await;
+    let deleted = service.public.delete(&templates_path(&people[0])).await;
     assert_eq!(deleted.status, 200);
-    assert_eq!(service.enrol(&people[0], "anew").await.status, 201);
+    service.enrol(&people[0], "anew").await.is(201);
     log_in_until(&service, &people, true, nonce, |_| true).await;
     assert!(service.server.shutdown().await);
     // The old keys are gone: neither the master key nor a salt is left.
@@ -148,21 +134,16 @@ async fn keys_are_rotated_under_logins_and_over_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotation_outlives_its_key_holder() {
     let folder = tempfile::tempdir().unwrap();
-    let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
-    KeyHolder::init(&keys, &data, &listen);
-    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let (keys, data) = (folder.path().join("keys"), folder.path().join("data"));
+    let mut key_holder = KeyHolder::beside(&keys, &data);
     let subjects = volume(120, 40);
-    let (service, people) = start(key_holder.config(&data), false, subjects).await;
+    let (service, people) = start(key_holder.config(&data), service::policy(), subjects).await;
     let nonce = log_in_until(&service, &people, false, 0, |_| true).await;
-    assert_eq!(service.admin.post(&path(&service), &json!({})).await.status, 202);
-    while status(&service).await["renewed"].as_u64().unwrap() < 5 {
-        tokio::task::yield_now().await;
-    }
+    begin(&service).await;
+    until(async || status(&service).await["renewed"].as_u64().unwrap() >= 5).await;
     key_holder.kill();
-    let key_holder = KeyHolder::start(&keys, &listen);
-    while !service.admin.is_ready().await {
-        tokio::task::yield_now().await;
-    }
+    key_holder.again();
+    until(async || service.admin.is_ready().await).await;
     log_in_until(&service, &people, false, nonce, idle).await;
     assert_eq!(status(&service).await["renewed"], subjects);
     assert!(service.server.shutdown().await);
@@ -229,7 +210,7 @@ impl Killed {
             let Ok(reply) = customer.try_authenticate(request).await else { return };
             if reply.status == 200 {
                 let wanted = if *own { Decision::Match } else { Decision::NoMatch };
-                assert_eq!(answer(&reply).decision, wanted);
+                assert_eq!(reply.decision(), wanted);
             } else {
                 assert_eq!(reply.status, 503, "{}", reply.text());
             }
@@ -250,9 +231,7 @@ impl Killed {
             self.customer.moved(gateway.endpoints());
             self.gateway = Some(gateway);
         }
-        while self.customer.admin.get("/readyz").await.status != 200 {
-            tokio::task::yield_now().await;
-        }
+        until(async || self.customer.admin.get("/readyz").await.status == 200).await;
         for person in &self.people {
             let opened = self.customer.prove(person).await;
             assert!(opened.status.is_success(), "{}", opened.text());
@@ -273,7 +252,7 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
     let (plan, key_holder) = Plan::apart(folder.path(), &vault, &listen);
     let clock = Arc::new(TestClock::default());
     let gateway = plan.start(&clock);
-    let customer = gateway.customer(Arc::clone(&clock), tenant(false)).await;
+    let customer = gateway.customer(Arc::clone(&clock), service::policy()).await;
     let people = populate(&customer, subjects).await;
     let (gateway, key_holder) = (Some(gateway), Some(key_holder));
     let mut killed = Killed { clock, plan, gateway, key_holder, customer, people, nonce: 0 };
@@ -281,7 +260,7 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
     assert_eq!(old.len(), 1 + subjects);
     assert_eq!(found(&vault, &old), old.len(), "the search finds what is there");
 
-    assert_eq!(killed.customer.admin.post(&path(&killed.customer), &json!({})).await.status, 202);
+    begin(&killed.customer).await;
     let kills: [Kill; 4] = [
         |gateway, _| gateway.take().unwrap().kill(),
         |_, key_holder| key_holder.take().unwrap().kill(),
@@ -294,9 +273,7 @@ async fn a_rotation_survives_kills_of_either_process_under_logins() {
     let mut interrupted = 0;
     for (kill, twentieths) in kills.into_iter().zip([1, 5, 9, 13]) {
         let renewed = (twentieths * subjects / 20) as u64;
-        while status(&killed.customer).await["renewed"].as_u64().unwrap() < renewed {
-            tokio::task::yield_now().await;
-        }
+        until(async || status(&killed.customer).await["renewed"].as_u64().unwrap() >= renewed).await;
         killed.under_logins(kill).await;
         killed.recover(&vault, &listen).await;
         interrupted += usize::from(status(&killed.customer).await["state"] == "running");

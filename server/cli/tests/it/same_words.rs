@@ -1,13 +1,10 @@
 //! What `serve` refuses, `doctor` finds while no service runs, in the same words.
 
 use crate::ages_apart::{Place, Store, grown};
-use crate::key_holder_process::{KeyHolder, listen};
-use crate::store;
+use crate::world::*;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::process::Command;
 use trefoil_testing::postgres::Server as Postgres;
 
 /// What is wrong, with which store, and what both say.
@@ -43,7 +40,7 @@ fn doctor(place: &Place<'_>) -> (Option<i32>, String) {
         doctor.env("TREFOIL_KEYHOLDER_URL", &config.key_holder.url);
     }
     let told = doctor.output().unwrap();
-    (told.status.code(), String::from_utf8(told.stdout).unwrap())
+    (told.status.code(), told.out())
 }
 
 fn flip(path: &Path) {
@@ -62,9 +59,7 @@ async fn doctor_refuses_what_serve_refuses_in_the_same_words() {
         let mut place = Place::new(&data, store, postgres);
         let mut holder = None;
         if store == Store::Fleet {
-            let listen = listen();
-            KeyHolder::init(&keys, &data, &listen);
-            let started = KeyHolder::start(&keys, &listen);
+            let started = KeyHolder::beside(&keys, &data);
             started.url().clone_into(&mut place.config.key_holder.url);
             place.config.key_holder.timeout_ms = 60_000;
             holder = Some(started);

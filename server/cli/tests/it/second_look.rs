@@ -1,11 +1,8 @@
 //! What one node of a fleet made a moment ago, at another node at once.
 
 use crate::fleet::{Fleet, NODES};
-use crate::service::{answer, policy};
-use serde_json::json;
-use trefoil_api::Decision;
+use crate::world::*;
 use trefoil_testing::postgres::Server;
-use trefoil_testing::volume;
 
 /// Claim V110: In a fleet a tenant, an API key, an operator's token, a root and the sessions under it are there at every node as soon as
 /// the call that made them has its answer. A refused credential waits a poll at most whatever is wrong with it, and a bounded number of
@@ -16,12 +13,9 @@ async fn what_was_made_at_one_node_is_there_at_the_others_at_once() {
     let mut fleet = Fleet::start(server).await;
     // A root, a session under it, and a login in that session, each at another node.
     let people = fleet.at(0).people(1, 1, 71).await;
-    let opened = fleet.at(1).prove(&people[0]).await;
-    assert_eq!(opened.status, 201, "{}", opened.text());
-    let enrolled = fleet.at(2).enrol(&people[0], "once").await;
-    assert_eq!(enrolled.status, 201, "{}", enrolled.text());
-    let login = fleet.login(0, &people[0], &people[0].face).await;
-    assert_eq!(answer(&login).decision, Decision::Match);
+    fleet.at(1).prove(&people[0]).await.is(201);
+    fleet.at(2).enrol(&people[0], "once").await.is(201);
+    fleet.login(0, &people[0], &people[0].face).await.matches();
     for round in 0..volume(50, 8) {
         let (made_at, others) = (round % NODES, [(round + 1) % NODES, (round + 2) % NODES]);
         let key = fleet.at(made_at).api_key(&["authenticate"]).await;

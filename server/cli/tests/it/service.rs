@@ -1,21 +1,25 @@
 //! A service in this process, one tenant, and people with credentials, faces and sessions.
 
+pub(crate) use crate::http::answer;
 use crate::http::{Endpoint, Reply, tls};
+use crate::members::Members;
 use crate::nodes::Nodes;
+use crate::program::Program;
 use crate::store;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hyper::Method;
+use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Hex, Nonce, Vector};
-use trefoil_attest::TrustRoot;
+use tempfile::TempDir;
+use trefoil_api::{AttestationForm, Authentication, Base64, Hex, Nonce, Vector};
+use trefoil_attest::{Attestation, Evidence, Seal, TrustRoot, What, verify_change};
 use trefoil_issuer::{public_key, sign as sign_root};
 use trefoil_pipeline::Clock;
 use trefoil_server::config::{Config, DatabaseUrl, Overrides, Precompute};
@@ -27,7 +31,6 @@ use trefoil_types::{Handle, SessionId};
 use trefoil_wallet::credentials::{IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::{SessionKey, request_mac};
-use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
 
 pub(crate) const AUDIENCE: &str = "shop.example";
 
@@ -105,6 +108,9 @@ pub(crate) struct Service {
     pub(crate) server: Nodes,
     pub(crate) trust_root: TrustRoot,
     pub(crate) customer: Customer,
+    pub(crate) config: Config,
+    /// Its own, unless the test has one.
+    folder: Option<TempDir>,
 }
 
 /// The tenant, its issuer and its operator, wherever the service runs.
@@ -185,6 +191,22 @@ pub(crate) fn policy() -> Value {
     })
 }
 
+/// This with another value of a member.
+pub(crate) fn with(mut body: Value, member: &str, value: impl Into<Value>) -> Value {
+    body[member] = value.into();
+    body
+}
+
+/// The policy of a tenant that asks for no proof.
+pub(crate) fn unproven() -> Value {
+    with(with(policy(), "level_min", 0), "proof", "none")
+}
+
+/// A policy whose budgets no test uses up.
+pub(crate) fn lenient() -> Value {
+    with(policy(), "attempts", unlimited())
+}
+
 /// Budgets that no test uses up.
 pub(crate) fn unlimited() -> Value {
     let most = 1_000_000;
@@ -195,27 +217,48 @@ pub(crate) fn unlimited() -> Value {
 }
 
 impl Service {
+    /// A service in a folder of its own.
+    pub(crate) async fn start() -> Service {
+        Service::own(policy(), |_| ()).await
+    }
+
+    /// The same with other settings.
+    pub(crate) async fn configured(change: impl FnOnce(&mut Config)) -> Service {
+        Service::own(policy(), change).await
+    }
+
+    /// The same, whose tenant has this policy.
+    pub(crate) async fn own(policy: Value, change: impl FnOnce(&mut Config)) -> Service {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(&folder.path().join("data"));
+        change(&mut config);
+        Service { folder: Some(folder), ..Service::with_policy(config, policy).await }
+    }
+
+    /// A service whose tenant has this policy, and which goes by the machine's clock.
+    pub(crate) async fn timely(policy: Value) -> Service {
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(&folder.path().join("data"));
+        Service { folder: Some(folder), ..Service::at(config, policy, TestClock::of_machine()).await }
+    }
+
     pub(crate) async fn new(config: Config) -> Service {
         Service::with_policy(config, policy()).await
     }
 
     /// A service whose tenant has this policy.
     pub(crate) async fn with_policy(config: Config, policy: Value) -> Service {
-        Service::with_tenant(config, json!({"name": "shop", "policy": policy})).await
-    }
-
-    /// A service with this tenant.
-    pub(crate) async fn with_tenant(config: Config, tenant: Value) -> Service {
-        Service::at(config, tenant, TestClock::default()).await
+        Service::at(config, policy, TestClock::default()).await
     }
 
     /// The same, with this clock.
-    pub(crate) async fn at(config: Config, tenant: Value, clock: TestClock) -> Service {
+    pub(crate) async fn at(config: Config, policy: Value, clock: TestClock) -> Service {
         let clock = Arc::new(clock);
-        let server = start(config, &clock).await;
+        let server = start(config.clone(), &clock).await;
         let (public, admin) = endpoints(&server);
         let trust_root = server.trust_root();
-        Service { server, trust_root, customer: Customer::new(public, admin, clock, tenant).await }
+        let customer = Customer::new(public, admin, clock, policy).await;
+        Service { server, trust_root, customer, config, folder: None }
     }
 
     /// The same, of which one node is asked from now on.
@@ -224,27 +267,71 @@ impl Service {
         self
     }
 
+    /// The data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.config.server.data_dir.clone()
+    }
+
+    /// A path beside the data directory.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.config.server.data_dir.with_file_name(name)
+    }
+
     /// The same service started again.
-    pub(crate) async fn restart(self, config: Config) -> Service {
-        self.restart_after(config, async |_| ()).await
+    pub(crate) async fn restart(self) -> Service {
+        self.restart_after(async |_| ()).await
     }
 
     /// The same, with `between` called while no service runs.
-    pub(crate) async fn restart_after(
-        self,
-        config: Config,
-        between: impl AsyncFnOnce(&Arc<TestClock>),
-    ) -> Service {
-        assert!(self.server.shutdown().await);
-        between(&self.customer.clock).await;
-        let Service { trust_root, mut customer, .. } = self;
-        // Requests that the process before could have attested are refused, except by a fleet, which remembers them.
-        if !store::is_fleet() {
-            customer.clock.advance(10);
-        }
-        let server = start(config, &customer.clock).await;
+    pub(crate) async fn restart_after(self, between: impl AsyncFnOnce(&Arc<TestClock>)) -> Service {
+        let between = async |clock: &Arc<TestClock>| {
+            between(clock).await;
+            // Requests that the process before could have attested are refused, except by a fleet, which remembers them.
+            if !store::is_fleet() {
+                clock.advance(10);
+            }
+        };
+        self.restart_at_once(between).await
+    }
+
+    /// The same without the seconds that pass in between.
+    pub(crate) async fn restart_at_once(self, between: impl AsyncFnOnce(&Arc<TestClock>)) -> Service {
+        let Service { server, trust_root, customer, config, folder } = self;
+        assert!(server.shutdown().await);
+        between(&customer.clock).await;
+        Service { trust_root, folder, ..Service::resumed(config, customer).await }
+    }
+
+    /// A service that knows this customer already.
+    pub(crate) async fn resumed(config: Config, mut customer: Customer) -> Service {
+        let server = start(config.clone(), &customer.clock).await;
         customer.moved(endpoints(&server));
-        Service { server, trust_root, customer }
+        Service { trust_root: server.trust_root(), server, customer, config, folder: None }
+    }
+
+    /// What the receipt in an answer says was done, verified offline, and when.
+    #[track_caller]
+    pub(crate) fn receipt(&self, answer: &Value) -> (What, u64) {
+        let receipt = receipt(answer);
+        let (root, tenant, now) = (&self.trust_root, Some(&self.tenant), self.clock.unix_s());
+        let change = *verify_change(&receipt, root, tenant, now).unwrap().change();
+        (change.what, change.changed_at)
+    }
+}
+
+/// The receipt in an answer.
+#[track_caller]
+pub(crate) fn receipt(answer: &Value) -> Vec<u8> {
+    let receipt = answer["receipt"]["attestation"].clone();
+    serde_json::from_value::<Base64>(receipt).unwrap_or_else(|_| panic!("{answer:.300}")).0
+}
+
+/// The seal of an attestation that has it.
+#[track_caller]
+pub(crate) fn seal(attestation: &[u8]) -> Seal {
+    match Attestation::decode(attestation).unwrap().evidence {
+        Evidence::Full(seal) => seal,
+        Evidence::Compact(_) => panic!("it is not a full one"),
     }
 }
 
@@ -254,11 +341,10 @@ impl Customer {
         public: Endpoint,
         admin: Endpoint,
         clock: Arc<TestClock>,
-        tenant: Value,
+        policy: Value,
     ) -> Customer {
-        let created = admin.post("/v1/tenants", &tenant).await;
-        assert_eq!(created.status, 201, "{}", created.text());
-        let tenant = created.json()["tenant_id"].as_str().unwrap().to_owned();
+        let tenant = json!({"name": "shop", "policy": policy});
+        let tenant = admin.post("/v1/tenants", &tenant).await.is(201).field("tenant_id");
         let tenant = Hex::<16>::parse(&tenant).unwrap().0;
         let key = MlDsa65::generate(&mut StdRng::seed_from_u64(0)).unwrap();
         let registered = public_key(&key);
@@ -270,6 +356,12 @@ impl Customer {
         customer
     }
 
+    /// A new tenant of a program, which goes by the machine's clock.
+    pub(crate) async fn of(program: &Program, policy: Value) -> Customer {
+        let (public, admin) = (program.public.clone(), program.admin.clone());
+        Customer::new(public, admin, Arc::new(TestClock::of_machine()), policy).await
+    }
+
     /// Moves the customer to a service at other endpoints; its key stays valid.
     pub(crate) fn moved(&mut self, (public, admin): (Endpoint, Endpoint)) {
         let bearer = self.public.bearer.take();
@@ -278,10 +370,35 @@ impl Customer {
 
     /// A new API key with these scopes.
     pub(crate) async fn api_key(&self, scopes: &[&str]) -> String {
-        let path = format!("/v1/tenants/{}/api-keys", hex::encode(self.tenant));
-        let created = self.admin.post(&path, &json!({"scopes": scopes})).await;
-        assert_eq!(created.status, 201, "{}", created.text());
-        created.json()["api_key"].as_str().unwrap().to_owned()
+        self.admin.api_key(hex::encode(self.tenant), scopes).await
+    }
+
+    /// A path of the tenant.
+    pub(crate) fn path(&self, rest: &str) -> String {
+        format!("/v1/tenants/{}{rest}", hex::encode(self.tenant))
+    }
+
+    pub(crate) async fn put_policy(&self, policy: &Value) -> Reply {
+        self.admin.put(&self.path("/policy"), &json!({ "policy": policy })).await
+    }
+
+    /// Another tenant of the service.
+    pub(crate) async fn neighbour(&self, policy: Value) -> Customer {
+        let (public, admin) = (self.public.clone(), self.admin.clone());
+        Customer::new(public, admin, Arc::clone(&self.clock), policy).await
+    }
+
+    /// People under the first root, enrolled and in session.
+    pub(crate) async fn welcomed(&self, count: u32, seed: u64) -> Vec<Person> {
+        let people = self.people(count, 1, seed).await;
+        self.welcome_all(&people).await;
+        people
+    }
+
+    pub(crate) async fn welcome_all(&self, people: &[Person]) {
+        for person in people {
+            self.welcome(person).await;
+        }
     }
 
     /// People with credentials under a root published as `generation`. `seed` fixes secrets and faces.
@@ -292,10 +409,8 @@ impl Customer {
     }
 
     pub(crate) async fn register(&self, key: &IssuerPublicKey) {
-        let path = format!("/v1/tenants/{}/issuer-key", hex::encode(self.tenant));
         let body = json!({"ml_dsa_65": BASE64.encode(key.as_bytes())});
-        let registered = self.admin.send(Method::PUT, &path, &[], body.to_string()).await;
-        assert_eq!(registered.status, 200, "{}", registered.text());
+        self.admin.put(&self.path("/issuer-key"), &body).await.is(200);
     }
 
     /// Publishes a root and withdraws all before it.
@@ -305,8 +420,7 @@ impl Customer {
 
     /// Publishes a root; generations from `generation_min` on stay accepted.
     pub(crate) async fn publish_keeping(&self, root: [u8; 32], generation: u32, generation_min: u32) {
-        let published = self.send_root(&self.next_root(root, generation, generation_min)).await;
-        assert_eq!(published.status, 201, "{}", published.text());
+        self.send_root(&self.next_root(root, generation, generation_min)).await.is(201);
     }
 
     /// The next root of the tenant's chain, signed.
@@ -339,61 +453,24 @@ impl Customer {
 
     /// As [`Service::people`], and the root, unpublished.
     pub(crate) fn make_people(&self, count: u32, generation: u32, seed: u64) -> ([u8; 32], Vec<Person>) {
-        let mut rng = StdRng::seed_from_u64(seed);
-        let epoch = trefoil_zkp::epoch_at(self.clock.unix_s());
-        let mut tree = CredentialTree::new();
-        let holders: Vec<(Secret, Attributes)> = (0..count)
-            .map(|index| {
-                let secret = Secret::random(&mut rng);
-                let attributes = Attributes::new(epoch + 100, 3, 0, index, &mut rng).unwrap();
-                tree.update(index, trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes))
-                    .unwrap();
-                (secret, attributes)
-            })
-            .collect();
-        let root = *tree.root().as_bytes();
-        let people = (0..)
-            .zip(holders)
-            .map(|(index, (secret, attributes))| {
-                let witness = Witness { secret, attributes, index, path: tree.path(index).unwrap() };
-                self.person(&witness, generation, epoch, &mut rng)
-            })
-            .collect();
-        (root, people)
-    }
-
-    fn person(&self, witness: &Witness, generation: u32, epoch: u32, rng: &mut StdRng) -> Person {
-        let key = SessionKey::random(rng);
-        let statement = witness.statement(&SessionClaim {
-            circuit: Circuit::Cred2,
-            tenant: self.tenant,
-            audience: AUDIENCE,
-            root_generation: generation,
-            epoch,
-            level: 2,
-            policy_id: 1,
-            key_commitment: &key.commitment(),
-            chain: None,
-        });
-        let proof = trefoil_zkp::prove(witness, &statement, rng).unwrap();
-        let (handle, session_id) = (*statement.handle.as_bytes(), statement.digest());
-        let audience = AUDIENCE.to_owned();
-        let envelope =
-            ProofEnvelope { statement, audience, session_key: key.clone(), policy_id: 1, chain: None, proof };
-        let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
-        Person {
-            handle: Handle::new(handle),
-            face,
-            envelope: envelope.encode().unwrap(),
-            session_id: SessionId::new(session_id),
-            key,
-        }
+        let members = Members::new(self, count as usize, seed);
+        let person = |member| {
+            let proven = members.prove(member, generation, seed + member as u64);
+            let key = ProofEnvelope::decode(&proven.envelope).unwrap().session_key;
+            let (handle, session_id) = (proven.session.handle().0, proven.session.id().0);
+            Person {
+                handle: Handle::new(handle),
+                face: members.face(member),
+                envelope: proven.envelope,
+                session_id: SessionId::new(session_id),
+                key,
+            }
+        };
+        (members.root(), (0..count as usize).map(person).collect())
     }
 
     pub(crate) async fn enrol(&self, person: &Person, idempotency_key: &str) -> Reply {
-        let body = json!({"embedding": Vector::new(person.face), "consent_ref": "form 7"});
-        let headers = [("idempotency-key", idempotency_key)];
-        self.public.send(Method::POST, &templates_path(person), &headers, body.to_string()).await
+        self.public.enrol(person.handle, &person.face, idempotency_key).await
     }
 
     pub(crate) async fn prove(&self, person: &Person) -> Reply {
@@ -417,16 +494,19 @@ impl Customer {
 
     /// Enrols and opens the session.
     pub(crate) async fn welcome(&self, person: &Person) {
-        let enrolled = self.enrol(person, &hex::encode(person.session_id)).await;
-        assert_eq!(enrolled.status, 201, "{}", enrolled.text());
-        let opened = self.prove(person).await;
-        assert_eq!(opened.status, 201, "{}", opened.text());
-        assert_eq!(opened.json()["session_id"], hex::encode(person.session_id));
+        self.enrol(person, &hex::encode(person.session_id)).await.is(201);
+        let opened = self.prove(person).await.is(201);
+        assert_eq!(opened.field("session_id"), hex::encode(person.session_id));
     }
 
     /// A signed request of `person` that shows `face`.
     pub(crate) fn request(&self, person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
         request_at(self.clock.unix_s(), person, face, nonce)
+    }
+
+    /// Sends such a request.
+    pub(crate) async fn login(&self, person: &Person, face: &[f32; 128], nonce: u64) -> Reply {
+        self.authenticate(&self.request(person, face, nonce)).await
     }
 
     pub(crate) async fn authenticate(&self, request: &Authentication) -> Reply {
@@ -481,9 +561,4 @@ pub(crate) fn templates_path(person: &Person) -> String {
 pub(crate) fn sign(request: &mut Authentication, key: &SessionKey) {
     let digest = request.probe_digest();
     request.mac = Hex(request_mac(key, &request.header(&digest)));
-}
-
-pub(crate) fn answer(reply: &Reply) -> Authenticated {
-    assert_eq!(reply.status, 200, "{}", reply.text());
-    serde_json::from_slice(&reply.body).unwrap()
 }

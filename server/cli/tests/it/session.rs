@@ -1,19 +1,13 @@
 //! The steps of an authentication, and each check that can refuse it.
 
-use crate::http::Endpoint;
-use crate::service::{self, AUDIENCE, Service, answer, endpoints, policy, sign};
-use crate::store;
-use hyper::Method;
-use serde_json::json;
-use trefoil_api::{AttestationForm, Authentication, Decision, Hex, Vector};
+use crate::service::sign;
+use crate::world::*;
 use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
-use trefoil_pipeline::Clock as _;
 
 /// Claim V1: Matches and denials are attested and verify offline, over real TLS.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_match_and_a_denial_are_attested_and_verify_offline() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 4).await;
     service.welcome(&people[0]).await;
     let policy = |nonce: &[u8]| {
@@ -57,7 +51,6 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     assert_eq!(seal.header.previous, trefoil_attest::Attestation::decode(bytes).map(seal_digest).unwrap());
     let root = TrustRoot::from_file(&stranger.get("/v1/keys").await.body).unwrap();
     assert_eq!(root, service.trust_root);
-    assert!(service.server.shutdown().await);
 }
 
 fn seal_digest(attestation: trefoil_attest::Attestation<'_>) -> [u8; 32] {
@@ -70,8 +63,7 @@ fn seal_digest(attestation: trefoil_attest::Attestation<'_>) -> [u8; 32] {
 /// Claim P12: A request that does not come from the session holder is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_not_the_session_holders_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(2, 1, 5).await;
     service.welcome(&people[0]).await;
     service.welcome(&people[1]).await;
@@ -93,44 +85,24 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
         service.authenticate(request).await.problem(403, "session-scope");
     }
     let foreign = serde_json::to_value(good()).unwrap();
-    let refused = other_tenant(&service).await.post("/v1/authentications", &foreign).await;
+    let refused = service.neighbour(policy()).await.public.post("/v1/authentications", &foreign).await;
     refused.problem(404, "session-unknown");
-    assert_eq!(
-        answer(&service.authenticate(&good()).await).decision,
-        Decision::Match,
-        "none spent the nonce"
-    );
+    assert_eq!(service.authenticate(&good()).await.decision(), Decision::Match, "none spent the nonce");
     service.authenticate(&good()).await.problem(409, "nonce-replayed");
-    assert!(service.server.shutdown().await);
-}
-
-/// The public listener as another tenant's caller.
-pub(crate) async fn other_tenant(service: &Service) -> Endpoint {
-    let created =
-        service.admin.post("/v1/tenants", &json!({"name": "other", "policy": policy()})).await.json();
-    let path = format!("/v1/tenants/{}/api-keys", created["tenant_id"].as_str().unwrap());
-    let key = service.admin.post(&path, &json!({"scopes": ["authenticate", "enrol"]})).await.json();
-    service.public.with_bearer(key["api_key"].as_str().unwrap())
 }
 
 /// Claim P13: Expiry and revocation end a session, even after a restart. One that its tenant ended is opened by its proof no more, as long
 /// as the proof counts, nor by a node that was opening it meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn time_and_revocation_end_a_session() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.proofs.session_life_s = 30;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| config.proofs.session_life_s = 30).await;
     let people = service.people(2, 1, 6).await;
     let person = &people[0];
     service.welcome(person).await;
     let late = service.request(person, &person.face, 1);
-    assert_eq!(
-        answer(&service.authenticate(&service.request(person, &person.face, 2)).await).decision,
-        Decision::Match
-    );
+    service.login(person, &person.face, 2).await.matches();
     service.clock.advance(31);
-    service.authenticate(&service.request(person, &person.face, 3)).await.problem(410, "session-expired");
+    service.login(person, &person.face, 3).await.problem(410, "session-expired");
     service.clock.advance(30);
     service.authenticate(&late).await.problem(422, "request-not-fresh");
     let mut early = service.request(person, &person.face, 4);
@@ -140,20 +112,16 @@ async fn time_and_revocation_end_a_session() {
     let mut stranger = service.request(person, &person.face, 5);
     stranger.session_id = Hex(people[1].session_id.to_bytes());
     service.authenticate(&stranger).await.problem(404, "session-unknown");
-    assert_eq!(service.prove(&people[1]).await.status, 201);
-    let request = service.request(&people[1], &people[1].face, 6);
-    service.authenticate(&request).await.problem(404, "subject-unknown");
+    service.prove(&people[1]).await.is(201);
+    service.login(&people[1], &people[1].face, 6).await.problem(404, "subject-unknown");
     service.publish([0; 32], 2).await;
-    let request = service.request(&people[1], &people[1].face, 7);
-    service.authenticate(&request).await.problem(410, "session-expired");
+    service.login(&people[1], &people[1].face, 7).await.problem(410, "session-expired");
     service.prove(&people[1]).await.problem(422, "proof-stale");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn proofs_for_another_root_tenant_or_epoch_are_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let (root, people) = service.make_people(2, 1, 7);
     service.prove(&people[0]).await.problem(422, "proof-stale");
     service.publish([0; 32], 1).await;
@@ -168,8 +136,7 @@ async fn proofs_for_another_root_tenant_or_epoch_are_refused() {
     let headers = [("content-type", "application/octet-stream")];
     let refused = service.public.send(Method::POST, "/v1/proof-sessions", &headers, altered).await;
     refused.problem(422, "proof-rejected");
-    let opened = service.prove(&people[0]).await;
-    assert_eq!(opened.status, 201, "{}", opened.text());
+    let opened = service.prove(&people[0]).await.is(201);
     let again = service.prove(&people[0]).await;
     assert_eq!(
         (again.status.as_u16(), &again.json()["session_id"], &again.json()["expires_at"]),
@@ -178,37 +145,26 @@ async fn proofs_for_another_root_tenant_or_epoch_are_refused() {
     );
     service.clock.advance(2 * trefoil_zkp::EPOCH_SECONDS);
     service.prove(&people[1]).await.problem(422, "proof-stale");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V4: Sessions, templates and the chain of seals survive a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let mut service = Service::new(config.clone()).await;
-    let people = service.people(1, 1, 8).await;
-    service.welcome(&people[0]).await;
+    let service = Service::start().await;
+    let people = service.welcomed(1, 8).await;
     let before = service.request(&people[0], &people[0].face, 1);
     let first = answer(&service.authenticate(&before).await);
-    let key = service.public.bearer.clone().unwrap();
-    assert!(service.server.shutdown().await);
-
-    service.customer.clock.advance(10);
-    service.server = service::start(config, &service.customer.clock).await;
-    let (public, admin) = endpoints(&service.server);
-    (service.customer.public, service.admin) = (public.with_bearer(&key), admin);
+    let service = service.restart_at_once(async |clock| clock.advance(10)).await;
     // A fleet remembers it.
     let (status, code) = if store::is_fleet() { (409, "nonce-replayed") } else { (422, "request-not-fresh") };
     service.authenticate(&before).await.problem(status, code);
-    let second = answer(&service.authenticate(&service.request(&people[0], &people[0].face, 2)).await);
+    let second = answer(&service.login(&people[0], &people[0].face, 2).await);
     assert_eq!((second.decision, second.seal_number), (Decision::Match, first.seal_number + 1));
     let seals = [&first, &second]
         .map(|answer| trefoil_attest::Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap());
     let [Some(first), Some(second)] = seals.map(full) else { panic!("full attestations were asked for") };
     assert_eq!(second.header.previous, first.header.digest());
     assert_eq!(service.server.trust_root(), service.trust_root, "keys are kept");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V26.
@@ -217,12 +173,9 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
 /// second nor if it was dated as far ahead as is accepted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_is_not_replayed_across_a_restart() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let mut service = Service::new(config.clone()).await;
-    let people = service.people(1, 1, 9).await;
+    let mut service = Service::start().await;
+    let people = service.welcomed(1, 9).await;
     let person = &people[0];
-    service.welcome(person).await;
     let start = service.clock.unix_s();
     let dated = |service: &Service, ahead: u64, nonce: u64| {
         let mut request = service.request(person, &person.face, nonce);
@@ -235,17 +188,12 @@ async fn a_login_is_not_replayed_across_a_restart() {
     let ahead_max = if store::is_fleet() { 1 } else { 5 };
     let sent: Vec<Authentication> = (0..=ahead_max).map(|ahead| dated(&service, ahead, ahead)).collect();
     for request in &sent {
-        assert_eq!(answer(&service.authenticate(request).await).decision, Decision::Match);
+        service.authenticate(request).await.matches();
     }
-    let key = service.public.bearer.clone().unwrap();
     let sealed = service.public.get("/v1/log/head").await.headers["content-location"].clone();
     // In the same second, then as long as any of them could date from before the restart.
     for pause in [0, 1, 4] {
-        assert!(service.server.shutdown().await);
-        service.customer.clock.advance(pause);
-        service.server = service::start(config.clone(), &service.customer.clock).await;
-        let (public, admin) = endpoints(&service.server);
-        (service.customer.public, service.admin) = (public.with_bearer(&key), admin);
+        service = service.restart_at_once(async |clock| clock.advance(pause)).await;
         for request in &sent {
             let refused = service.authenticate(request).await;
             let code = refused.json()["code"].as_str().unwrap_or("none: it was answered").to_owned();
@@ -259,15 +207,11 @@ async fn a_login_is_not_replayed_across_a_restart() {
     let early = service.request(person, &person.face, 50);
     if !store::is_fleet() {
         let refused = service.authenticate(&early).await.problem(503, "before-restart");
-        assert!(
-            refused["detail"].as_str().unwrap().contains("sign it again with a later issued_at in 1 s"),
-            "{refused}"
-        );
+        let detail = refused["detail"].as_str().unwrap();
+        assert!(detail.contains("sign it again with a later issued_at in 1 s"), "{refused}");
     }
     service.clock.advance(1);
-    let later = service.request(person, &person.face, 50);
-    assert_eq!(answer(&service.authenticate(&later).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    service.login(person, &person.face, 50).await.matches();
 }
 
 fn full(attestation: trefoil_attest::Attestation<'_>) -> Option<Seal> {

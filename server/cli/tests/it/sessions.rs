@@ -1,19 +1,12 @@
 //! How long a session lives: across the hour and across restarts, until its end or a revocation. An edited row opens none.
 
-use crate::members::Members;
-use crate::service::{self, AUDIENCE, Service, answer};
-use hyper::Method;
+use crate::nodes::copied;
+use crate::world::*;
 use rusqlite::Connection;
-use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
-use std::time::Duration;
-use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
+use trefoil_api::Nonce;
 use trefoil_attest::{Attestation, Statement, TrustRoot, statement_digest};
 use trefoil_client::{Clock, HolderError, LoginError, StandingError, StandingSession};
-use trefoil_pipeline::Clock as _;
 use trefoil_server::server::Server;
 use trefoil_types::SessionId;
 use trefoil_zkp::{EPOCH_SECONDS, ProveError};
@@ -22,13 +15,9 @@ use trefoil_zkp::{EPOCH_SECONDS, ProveError};
 const LIFE_S: u64 = 3600;
 
 /// A service whose tenant has `count` members, enrolled.
-async fn service_with(data: &Path, count: usize) -> (Service, Members) {
-    let service = Service::new(service::config(data)).await;
-    let members = Members::new(&service, count, 41);
-    service.publish(members.root(), 1).await;
-    for member in 0..count {
-        members.enrol(&service, member).await;
-    }
+async fn service_with(count: usize) -> (Service, Members) {
+    let service = Service::start().await;
+    let members = Members::enrolled(&service, count, 41).await;
     (service, members)
 }
 
@@ -46,8 +35,7 @@ fn to_minute_59(service: &Service) {
 /// Claim P14: A new hour, a restart or a crash ends no session without a hash chain, and no proof is verified again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_opened_just_before_the_hour_works_half_an_hour_after_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let (service, members) = service_with(&directory.path().join("data"), 1).await;
+    let (service, members) = service_with(1).await;
     to_minute_59(&service);
     let opened = service.clock.unix_s();
     let mut wallet = members.open(&service, 0, 1, AUDIENCE).await;
@@ -55,45 +43,33 @@ async fn a_session_opened_just_before_the_hour_works_half_an_hour_after_it() {
     let listed = service.public.get("/v1/proof-sessions").await.json();
     assert_eq!(listed["sessions"][0]["opened_at"], opened, "{listed}");
     service.clock.advance(31 * 60);
-    assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    wallet.log_in(&service).await.matches();
     service.clock.advance(wallet.expires_at - service.clock.unix_s() - 1);
-    assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    wallet.log_in(&service).await.matches();
     service.clock.advance(1);
     wallet.log_in(&service).await.problem(410, "session-expired");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operators_see_how_many_sessions_are_open() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(3, 1, 44).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::start().await;
+    let people = service.welcomed(3, 44).await;
     let ended = format!("/v1/proof-sessions/{}", hex::encode(people[0].session_id));
-    assert_eq!(service.public.send(Method::DELETE, &ended, &[], "").await.status, 200);
-    let mut tries = 0..600;
-    while service.metric("trefoil_open_sessions").await != 2 {
-        // They are counted every ten seconds.
-        assert!(tries.next().is_some(), "{}", service.metric("trefoil_open_sessions").await);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert!(service.server.shutdown().await);
+    service.public.delete(&ended).await.is(200);
+    // They are counted every ten seconds.
+    until(async || service.metric("trefoil_open_sessions").await == 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_proof_of_the_hour_before_counts_to_the_end_of_this_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let (service, members) = service_with(&directory.path().join("data"), 2).await;
+    let (service, members) = service_with(2).await;
     to_minute_59(&service);
     let now = service.clock.unix_s();
     let proven: Vec<_> = (0..2).map(|member| members.prove_at(member, 1, now)).collect();
     // Uploaded 20 minutes into the next hour, of which 40 are left.
     service.clock.advance(60 + 20 * 60);
     let next = (now / EPOCH_SECONDS + 2) * EPOCH_SECONDS;
-    let opened = service.open(&proven[0].envelope).await;
-    assert_eq!(opened.status, 201, "{}", opened.text());
+    let opened = service.open(&proven[0].envelope).await.is(201);
     let expires_at = opened.json()["expires_at"].as_u64().unwrap();
     assert!((next - 240..=next).contains(&expires_at), "{}", next - expires_at);
     // An hour later it is two hours old.
@@ -102,36 +78,32 @@ async fn a_proof_of_the_hour_before_counts_to_the_end_of_this_one() {
     service.open(&proven[1].envelope).await.problem(422, "proof-stale");
     // A client whose clock is ahead proves the next hour; one that is two ahead is not believed.
     let ahead = members.prove_at(1, 1, next + EPOCH_SECONDS);
-    assert_eq!(service.open(&ahead.envelope).await.status, 201);
+    service.open(&ahead.envelope).await.is(201);
     let ahead = members.prove_at(1, 1, next + 2 * EPOCH_SECONDS);
     service.open(&ahead.envelope).await.problem(422, "proof-stale");
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim P15: No proof or session outlives its credential.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_was_proven_of_a_credential_outlives_it() {
-    let directory = tempfile::tempdir().unwrap();
-    let (service, members) = service_with(&directory.path().join("data"), 1).await;
+    let (service, members) = service_with(1).await;
     // The credential proves up to hour E + 100, so that it is over at the end of hour E + 101.
     service.clock.advance(101 * EPOCH_SECONDS);
     let over = (service.clock.unix_s() / EPOCH_SECONDS + 1) * EPOCH_SECONDS;
     let mut wallet = members.open(&service, 0, 1, AUDIENCE).await;
     assert!(wallet.expires_at <= over && wallet.expires_at > over - EPOCH_SECONDS / 10 - 1);
     service.clock.advance(wallet.expires_at - service.clock.unix_s() - 1);
-    assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    wallet.log_in(&service).await.matches();
     service.clock.advance(over - service.clock.unix_s());
     wallet.log_in(&service).await.problem(410, "session-expired");
     let refused = members.holder(0, 1).open(AUDIENCE, over, &mut rand::rng());
     assert!(matches!(refused, Err(HolderError::Prove(ProveError::Expired))));
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim P16: Sessions opened together end at different times, and renewal loses no request.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_opened_together_do_not_end_together() {
-    let directory = tempfile::tempdir().unwrap();
-    let (service, members) = service_with(&directory.path().join("data"), 24).await;
+    let (service, members) = service_with(24).await;
     let opened = service.clock.unix_s();
     let mut wallets = Vec::new();
     for member in 0..24 {
@@ -148,35 +120,32 @@ async fn sessions_opened_together_do_not_end_together() {
     service.clock.advance(wallets[0].expires_at - opened);
     let (first, last) = (0, wallets.len() - 1);
     wallets[first].log_in(&service).await.problem(410, "session-expired");
-    assert_eq!(answer(&wallets[last].log_in(&service).await).decision, Decision::Match);
+    wallets[last].log_in(&service).await.matches();
     // Proven again, the same statement gives the same session, with the same end.
     let again = service.open(&wallets[last].envelope).await.json();
     assert_eq!(again["expires_at"], wallets[last].expires_at);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim P14.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_ends_no_session_and_verifies_no_proof() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let (mut service, members) = service_with(&data, 2).await;
+    let (mut service, members) = service_with(2).await;
     let mut plain = members.open(&service, 0, 1, AUDIENCE).await;
     let mut chained = members.open_with_chain(&service, 1, 1, AUDIENCE, 40).await;
     for _ in 0..3 {
-        assert_eq!(answer(&plain.log_in(&service).await).decision, Decision::Match);
-        assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
+        plain.log_in(&service).await.matches();
+        chained.log_in(&service).await.matches();
     }
     assert_eq!(verifications(&service).await, 2);
     for _ in 0..2 {
-        service = service.restart(service::config(&data)).await;
-        assert_eq!(answer(&plain.log_in(&service).await).decision, Decision::Match);
+        service = service.restart().await;
+        plain.log_in(&service).await.matches();
         // Its place in the chain is kept too: the value before is used up, the next one is not.
         let before = chained.request(&service);
-        assert_eq!(answer(&service.authenticate(&before).await).decision, Decision::Match);
+        service.authenticate(&before).await.matches();
         let again = chained.signed_again(&service, &before);
         service.authenticate(&again).await.problem(409, "chain-value-refused");
-        assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
+        chained.log_in(&service).await.matches();
         // The upload itself returns the session that is open.
         let opened = service.open(&plain.envelope).await;
         assert_eq!((opened.status.as_u16(), &opened.json()["expires_at"]), (201, &plain.expires_at.into()));
@@ -184,12 +153,12 @@ async fn a_restart_ends_no_session_and_verifies_no_proof() {
     }
 
     // The files as a crash leaves them, while the place in the chain is in memory: no value may be accepted twice.
-    let crashed = directory.path().join("crashed");
-    assert!(Command::new("cp").arg("-r").args([&data, &crashed]).status().unwrap().success());
-    service = service.restart(service::config(&crashed)).await;
-    assert_eq!(answer(&plain.log_in(&service).await).decision, Decision::Match);
+    let crashed = service.file("crashed");
+    copied(&service.data(), &crashed);
+    service.config.server.data_dir = crashed;
+    service = service.restart().await;
+    plain.log_in(&service).await.matches();
     chained.log_in(&service).await.problem(410, "session-expired");
-    assert!(service.server.shutdown().await);
 }
 
 /// The counts of the verdict cache for the tenant since the process started.
@@ -212,16 +181,14 @@ async fn look_ups(service: &Service) -> u64 {
 #[cfg(feature = "cache-engine")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_is_one_look_up() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let (service, members) = service_with(&data, 2).await;
+    let (service, members) = service_with(2).await;
     let mut service = service.at_one_node();
     let mut wallets =
         [members.open(&service, 0, 1, AUDIENCE).await, members.open(&service, 1, 1, AUDIENCE).await];
     let before = look_ups(&service).await;
     for _ in 0..5 {
         for wallet in &mut wallets {
-            assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+            wallet.log_in(&service).await.matches();
         }
     }
     assert_eq!(look_ups(&service).await - before, 10);
@@ -233,52 +200,47 @@ async fn a_login_is_one_look_up() {
     // After a restart the stored sessions are in the cache again: each login is a hit. One with a chain is left to its next request,
     // which misses; its verdict then comes from its row and is not looked up again.
     let mut chained = members.open_with_chain(&service, 1, 1, AUDIENCE, 40).await;
-    service = service.restart(service::config(&data)).await.at_one_node();
+    service = service.restart().await.at_one_node();
     for wallet in &mut wallets {
-        assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+        wallet.log_in(&service).await.matches();
     }
     assert_eq!((look_ups(&service).await, counted(&service, "hit").await), (2, 2));
     let missed = "trefoil_verdict_cache_duration_seconds_count{operation=\"miss\"}";
     let before = service.metric(missed).await;
     for _ in 0..2 {
-        assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
+        chained.log_in(&service).await.matches();
     }
     assert_eq!((look_ups(&service).await, counted(&service, "absent").await), (4, 1));
     // How long it took until its verdict was in the cache.
     assert!(service.metric(missed).await > before);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim P13.
 #[tokio::test(flavor = "multi_thread")]
 async fn revocation_ends_a_session_after_a_restart_too() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let (mut service, mut members) = service_with(&data, 2).await;
+    let (mut service, mut members) = service_with(2).await;
     let mut revoked = members.open(&service, 0, 1, AUDIENCE).await;
     let mut stays = members.open(&service, 1, 1, AUDIENCE).await;
-    assert_eq!(answer(&revoked.log_in(&service).await).decision, Decision::Match);
-    service = service.restart(service::config(&data)).await;
-    assert_eq!(answer(&revoked.log_in(&service).await).decision, Decision::Match);
+    revoked.log_in(&service).await.matches();
+    service = service.restart().await;
+    revoked.log_in(&service).await.matches();
     members.revoke(0);
     service.publish(members.root(), 2).await;
     revoked.log_in(&service).await.problem(410, "session-expired");
-    service = service.restart(service::config(&data)).await;
+    service = service.restart().await;
     revoked.log_in(&service).await.problem(410, "session-expired");
     service.open(&revoked.envelope).await.problem(422, "proof-stale");
     // The member that was not revoked proves again, under the new root.
     stays.log_in(&service).await.problem(410, "session-expired");
     let mut again = members.open(&service, 1, 2, AUDIENCE).await;
-    assert_eq!(answer(&again.log_in(&service).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    again.log_in(&service).await.matches();
 }
 
 /// Claim P17: A service does not start on a store whose sessions were edited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_whose_sessions_were_edited_does_not_start() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let (service, members) = service_with(&data, 2).await;
+    let (service, members) = service_with(2).await;
+    let data = service.data();
     let mut wallets = Vec::new();
     for member in 0..2 {
         wallets.push(members.open(&service, member, 1, AUDIENCE).await);
@@ -304,17 +266,12 @@ async fn a_store_whose_sessions_were_edited_does_not_start() {
         std::fs::write(data.join("store.sqlite"), &original).unwrap();
     }
 
-    let Service { trust_root, customer, .. } = service;
-    customer.clock.advance(10);
-    let server = service::start(service::config(&data), &customer.clock).await;
-    let mut service = Service { server, trust_root, customer };
-    let endpoints = service::endpoints(&service.server);
-    service.customer.moved(endpoints);
+    service.customer.clock.advance(10);
+    let service = Service::resumed(service.config.clone(), service.customer).await;
     for wallet in &mut wallets {
-        assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+        wallet.log_in(&service).await.matches();
     }
     assert_eq!(verifications(&service).await, 0);
-    assert!(service.server.shutdown().await);
 }
 
 /// A device's clock.
@@ -326,8 +283,7 @@ fn clock_of(service: &Service) -> Clock {
 /// Claim P16.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
-    let directory = tempfile::tempdir().unwrap();
-    let (service, mut members) = service_with(&directory.path().join("data"), 2).await;
+    let (service, mut members) = service_with(2).await;
     for chain in [None, Some(20)] {
         let member = usize::from(chain.is_some());
         let (holder, face) = (members.holder(member, 1), Vector::new(members.face(member)));
@@ -377,14 +333,12 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
     service.publish_keeping(members.root(), 3, 3).await;
     let error = renewed.authenticate(&face, &nonce(102), AttestationForm::Full).await.unwrap_err();
     assert!(error.to_string().contains("proof-stale"), "{error}");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_accepts_no_login_but_under_the_trust_root_that_it_pinned() {
-    let directory = tempfile::tempdir().unwrap();
-    let (service, members) = service_with(&directory.path().join("data"), 1).await;
-    let other = Service::new(service::config(&directory.path().join("other"))).await;
+    let (service, members) = service_with(1).await;
+    let other = Service::start().await;
     let face = Vector::new(members.face(0));
     let standing = |root: &TrustRoot| {
         let (client, holder) = (members.client(&service, 1), members.holder(0, 1));
@@ -401,22 +355,20 @@ async fn a_client_accepts_no_login_but_under_the_trust_root_that_it_pinned() {
         own.authenticate(&face, &nonce(byte + 10), form).await.unwrap();
     }
     assert!(service.server.shutdown().await);
-    assert!(other.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_configuration_says_how_long_sessions_live() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    assert_eq!(config.proofs.session_life_s, LIFE_S);
-    config.proofs.session_life_s = 1800;
-    let service = Service::new(config).await;
+    let service = Service::configured(|config| {
+        assert_eq!(config.proofs.session_life_s, LIFE_S);
+        config.proofs.session_life_s = 1800;
+    })
+    .await;
     let configuration = service.public.get("/.well-known/trefoil-configuration").await.json();
     let number = |name: &str| configuration[name].as_u64();
     assert_eq!((number("session_life_s"), number("epoch_s")), (Some(1800), Some(3600)));
     assert_eq!(number("attestation_life_s_max"), Some(120));
     assert_eq!(configuration["circuits"], serde_json::json!(["cred/2", "cred/2u"]));
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim P18: One wallet has one account with an audience, over hours and restarts, and attestations for two audiences share nothing that a
@@ -425,9 +377,7 @@ async fn the_configuration_says_how_long_sessions_live() {
 /// The course of one account: one wallet, two audiences, three hours, two restarts.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and_another_elsewhere() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let (mut service, members) = service_with(&data, 2).await;
+    let (mut service, members) = service_with(2).await;
     let audiences = [AUDIENCE, "bank.example"];
     // By member and audience: what was attested in each hour.
     let mut attested: HashMap<(usize, &str), Vec<Value>> = HashMap::new();
@@ -444,7 +394,7 @@ async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and
             }
         }
         if hour < 2 {
-            service = service.restart(service::config(&data)).await;
+            service = service.restart().await;
             service.clock.advance(EPOCH_SECONDS);
         }
     }
@@ -547,9 +497,7 @@ fn leaves(view: &Value) -> Vec<String> {
 /// Claim V26.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standing_session_makes_its_request_again_after_a_restart() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let (service, members) = service_with(&data, 1).await;
+    let (service, members) = service_with(1).await;
     let face = Vector::new(members.face(0));
     let standing = |service: &Service| {
         let (clock, root) = (clock_of(service), service.trust_root.clone());
@@ -564,12 +512,7 @@ async fn a_standing_session_makes_its_request_again_after_a_restart() {
     };
     let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
     standing(&service).authenticate(&face, &nonce(1), AttestationForm::Full).await.unwrap();
-    let Service { server, trust_root, customer } = service;
-    assert!(server.shutdown().await);
-    let server = service::start(service::config(&data), &customer.clock).await;
-    let mut service = Service { server, trust_root, customer };
-    let endpoints = service::endpoints(&service.server);
-    service.customer.moved(endpoints);
+    let service = service.restart_at_once(async |_| ()).await;
     // The clock advances only after the service has refused the request, however long that takes.
     let (standing, before) = (standing(&service), nonce(2));
     let login = standing.authenticate(&face, &before, AttestationForm::Full);
@@ -589,5 +532,4 @@ async fn a_standing_session_makes_its_request_again_after_a_restart() {
         () = time => {}
     }
     assert_eq!(login.await.unwrap().decision, Decision::Match);
-    assert!(service.server.shutdown().await);
 }

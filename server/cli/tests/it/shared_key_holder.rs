@@ -1,10 +1,8 @@
 //! Two services of two operators that share one key-holder.
 
-use crate::key_holder_process::{KeyHolder, listen, trefoil};
+use crate::key_holder_process::trefoil;
 use crate::quorum::until_ready;
-use crate::service::{self, Service, answer};
-use std::path::Path;
-use trefoil_api::Decision;
+use crate::world::*;
 
 /// Claim M35: A key-holder serves only listed certificates, and a tenant of another gateway looks like one that does not exist. Its status
 /// counts the tenants of the gateway that asks.
@@ -14,11 +12,11 @@ async fn a_gateway_is_told_of_its_own_tenants_only() {
     let (keys, at) = (folder.path().join("keys"), listen());
     let data = ["one", "other"].map(|name| {
         let data = folder.path().join(name);
-        let init = trefoil(&["key-holder", "init"], &keys, &at)
+        trefoil(&["key-holder", "init"], &keys, &at)
             .args(["--name", name, "--gateway", data.to_str().unwrap()])
             .output()
-            .unwrap();
-        assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
+            .unwrap()
+            .done();
         data
     });
     let key_holder = KeyHolder::start(&keys, &at);
@@ -33,15 +31,13 @@ async fn a_gateway_is_told_of_its_own_tenants_only() {
     let people = one.people(2, 1, 21).await;
     one.welcome(&people[0]).await;
     for (nonce, decision) in [(0, Decision::Match), (1, Decision::NoMatch)] {
-        let request = one.request(&people[0], &people[nonce].face, nonce as u64);
-        assert_eq!(answer(&one.authenticate(&request).await).decision, decision);
+        assert_eq!(one.login(&people[0], &people[nonce].face, nonce as u64).await.decision(), decision);
     }
     let counted = "key-holder: 2 attempts, 1 failures, 1 enrolments, 0 malformed jobs";
     until_ready(&one.admin, |_, text| text.contains(counted)).await;
 
     // Its own enrolment is the first thing that the other one is told of.
-    let people = other.people(1, 1, 22).await;
-    other.welcome(&people[0]).await;
+    other.welcomed(1, 22).await;
     until_ready(&other.admin, |_, text| {
         let counts = text.lines().find(|line| line.starts_with("key-holder: "));
         let Some(counts) = counts.filter(|counts| !counts.contains(" 0 enrolments")) else { return false };
@@ -51,7 +47,7 @@ async fn a_gateway_is_told_of_its_own_tenants_only() {
     .await;
     // The key-holder's operator sees both.
     let status = trefoil(&["key-holder", "status"], &keys, &at).output().unwrap();
-    let status = String::from_utf8(status.stdout).unwrap();
+    let status = status.out();
     assert!(
         status.contains("2 tenants, 2 templates") && status.contains("2 attempts, of which 1 failed"),
         "{status}"

@@ -1,28 +1,17 @@
 //! A shutdown in the middle of a batch answers and keeps everything that was accepted.
 
-use crate::enrolment::join_all;
-use crate::service::{self, Customer, Service, answer};
-use serde_json::json;
+use crate::world::*;
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use trefoil_api::Decision;
 use trefoil_storage::store::{Log as _, Sqlite};
 
 /// Claim V24: A shutdown answers every accepted request.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let mut config = service::config(&data);
     // The batch would wait half a second for its 32nd lane; the shutdown comes first.
-    config.pipeline.batch_delay_us = 500_000;
-    let service = Service::new(config).await;
-    let people = service.people(2, 1, 10).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::configured(|config| config.pipeline.batch_delay_us = 500_000).await;
+    let data = service.data();
+    let people = service.welcomed(2, 10).await;
     let public = service.public.clone();
     let requests: Vec<_> = (0..20_u64)
         .map(|i| {
@@ -37,9 +26,7 @@ async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
         };
         join_all(requests.iter().map(send)).await
     });
-    while service.metric("trefoil_submitted_total").await < 20 {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.metric("trefoil_submitted_total").await >= 20).await;
     assert!(service.server.shutdown().await, "all in flight were answered");
     let mut seals = BTreeSet::new();
     for reply in answers.await.unwrap() {
@@ -60,41 +47,35 @@ async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.pipeline.batch_delay_us = 500_000;
-    config.limits.in_flight_per_tenant = 1;
-    let service = Service::new(config).await.at_one_node();
-    let people = service.people(1, 1, 12).await;
-    service.welcome(&people[0]).await;
+    let service = Service::configured(|config| {
+        config.pipeline.batch_delay_us = 500_000;
+        config.limits.in_flight_per_tenant = 1;
+    })
+    .await
+    .at_one_node();
+    let people = service.welcomed(1, 12).await;
     let waiting = service.request(&people[0], &people[0].face, 1);
     let (public, body) = (service.public.clone(), serde_json::to_vec(&waiting).unwrap());
     let waiting =
         tokio::spawn(async move { public.send(hyper::Method::POST, "/v1/authentications", &[], body).await });
-    while service.metric("trefoil_submitted_total").await < 1 {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.metric("trefoil_submitted_total").await >= 1).await;
     let next = service.request(&people[0], &people[0].face, 2);
     let refused = service.authenticate(&next).await;
     refused.problem(429, "quota-exceeded");
     assert_eq!(refused.headers["retry-after"], "1");
-    assert_eq!(answer(&waiting.await.unwrap()).decision, Decision::Match);
-    assert_eq!(
-        answer(&service.authenticate(&next).await).decision,
-        Decision::Match,
-        "the nonce was not spent"
-    );
-    assert!(service.server.shutdown().await);
+    waiting.await.unwrap().matches();
+    assert_eq!(service.authenticate(&next).await.decision(), Decision::Match, "the nonce was not spent");
 }
 
 /// Claim V20: A connection that keeps sending after refusals is not read for a while, and is closed if it continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.in_flight_per_tenant = 1;
-    // Each node counts for itself.
-    let service = Service::new(config).await.at_one_node();
+    let service = Service::configured(|config| {
+        config.limits.in_flight_per_tenant = 1;
+        // Each node counts for itself.
+    })
+    .await
+    .at_one_node();
     let bearer = service.public.bearer.as_ref().unwrap();
     let head = format!(
         "POST /v1/authentications HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {bearer}\r\n\
@@ -124,7 +105,6 @@ async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
     // Pauses of 16, 64, 256 and 1024 ms lie between five refusals, whatever else takes time. Stamps are whole milliseconds.
     assert!(began.elapsed() >= Duration::from_millis(1_350), "{:?}", began.elapsed());
     drop(holds);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V19: A tenant's queue delays only its own logins: another tenant's logins start at once.
@@ -133,14 +113,11 @@ async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
     const SHARE: usize = 64;
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.limits.body_timeout_s = 120;
-    config.limits.answer_timeout_s = 120;
-    let service = Arc::new(Service::new(config).await.at_one_node());
-    let (public, admin) = service::endpoints(&service.server);
-    let tenant = json!({"name": "bank", "policy": service::policy()});
-    let other = Customer::new(public, admin, Arc::clone(&service.clock), tenant).await;
+    let limits = |config: &mut Config| {
+        (config.limits.body_timeout_s, config.limits.answer_timeout_s) = (120, 120);
+    };
+    let service = Arc::new(Service::configured(limits).await.at_one_node());
+    let other = service.neighbour(service::policy()).await;
     let (own, others) = (service.people(1, 1, 12).await, other.people(1, 1, 13).await);
     service.welcome(&own[0]).await;
     other.welcome(&others[0]).await;
@@ -156,9 +133,7 @@ async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
         held.push(holds);
     }
     let waiting = "trefoil_connections{listener=\"public\",state=\"waiting\"}";
-    while service.metric(waiting).await < SHARE as u64 {
-        tokio::task::yield_now().await;
-    }
+    until(async || service.metric(waiting).await >= SHARE as u64).await;
     let waits = service.request(&own[0], &own[0].face, 1);
     let login = tokio::spawn({
         let service = Arc::clone(&service);
@@ -166,31 +141,30 @@ async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
     });
     for nonce in 1..=3 {
         let login = other.request(&others[0], &others[0].face, nonce);
-        assert_eq!(answer(&other.authenticate(&login).await).decision, Decision::Match);
+        other.authenticate(&login).await.matches();
     }
     assert!(!login.is_finished(), "all that may be worked on is taken");
     drop(held.pop());
-    assert_eq!(answer(&login.await.unwrap()).decision, Decision::Match);
+    login.await.unwrap().matches();
     drop(held);
     assert!(Arc::into_inner(service).unwrap().server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    // One request waits for its batch to fill and one waits behind it, for half a second; there is no place for a third.
-    config.pipeline.batch_delay_us = 500_000;
-    config.pipeline.queue = 1;
-    let service = Service::new(config).await;
-    let people = service.people(1, 1, 13).await;
-    service.welcome(&people[0]).await;
+    let service = Service::configured(|config| {
+        // One request waits for its batch to fill and one waits behind it, for half a second; there is no place for a third.
+        config.pipeline.batch_delay_us = 500_000;
+        config.pipeline.queue = 1;
+    })
+    .await;
+    let people = service.welcomed(1, 13).await;
     let requests: Vec<_> = (1..=8_u64).map(|i| service.request(&people[0], &people[0].face, i)).collect();
     let replies = join_all(requests.iter().map(|request| service.authenticate(request))).await;
     let mut refused = Vec::new();
     for (request, reply) in requests.iter().zip(&replies) {
         if reply.status == 200 {
-            assert_eq!(answer(reply).decision, Decision::Match);
+            reply.matches();
         } else {
             reply.problem(503, "overloaded");
             assert_eq!(reply.headers["retry-after"], "1");
@@ -198,10 +172,5 @@ async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
         }
     }
     assert!((1..8).contains(&refused.len()), "{} of 8 refused", refused.len());
-    assert_eq!(
-        answer(&service.authenticate(refused[0]).await).decision,
-        Decision::Match,
-        "its nonce was not spent"
-    );
-    assert!(service.server.shutdown().await);
+    assert_eq!(service.authenticate(refused[0]).await.decision(), Decision::Match, "its nonce was not spent");
 }

@@ -40,13 +40,8 @@ impl SmallDisk {
     /// A command that runs `program` there, its standard error in a file on the disk too.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
-        command.args([
-            "--user",
-            "--mount",
-            "--preserve-credentials",
-            "--target",
-            &self.holder.id().to_string(),
-        ]);
+        command.args(["--user", "--mount", "--preserve-credentials"]);
+        command.args(["--target", &self.holder.id().to_string()]);
         command.args(["sh", "-c", "exec \"$0\" \"$@\" 2>>/mnt/log", program]);
         command
     }

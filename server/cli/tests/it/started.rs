@@ -1,15 +1,6 @@
 //! The log: one line at the start with all settings, and then refusals and failures, without a subject.
 
-use crate::http::Endpoint;
-use crate::key_holder_process::{KeyHolder, listen};
-use crate::program::Program;
-use crate::service;
-use hyper::Method;
-use serde_json::{Value, json};
-use std::fs::File;
-use std::path::Path;
-use std::time::Duration;
-use trefoil_api::Vector;
+use crate::world::*;
 use trefoil_client::Admin;
 use trefoil_host::identity::Identity;
 use trefoil_storage::data_dir::DataDir;
@@ -32,7 +23,7 @@ async fn one_line_at_the_start_says_everything() {
     let (data, log) = (directory.path().join("data"), directory.path().join("log"));
     let url = ("TREFOIL_SERVER_PUBLIC_URL", "https://auth.example");
     let program = Program::start(&data, File::create(&log).unwrap(), &[JSON, url]);
-    assert_eq!(program.create_tenant().await.status, 201);
+    program.create_tenant().await.is(201);
     assert_eq!(program.terminate().code(), Some(0));
     // Started again it has a tenant.
     let program = Program::start(&data, File::create(&log).unwrap(), &[JSON, url]);
@@ -76,8 +67,8 @@ async fn failures_are_logged_each_refusals_sampled_and_the_rest_on_request() {
         let subject = "ab".repeat(32);
         let path = format!("/v1/subjects/{subject}/templates");
         for _ in 0..20 {
-            assert_eq!(program.public.send(Method::DELETE, &path, &[], "").await.status, 401);
-            assert_eq!(program.public.get("/v1/fhe/parameters").await.status, 200);
+            program.public.delete(&path).await.is(401);
+            program.public.get("/v1/fhe/parameters").await.is(200);
         }
         assert_eq!(program.terminate().code(), Some(0));
         let lines = lines(&log);
@@ -103,17 +94,6 @@ async fn failures_are_logged_each_refusals_sampled_and_the_rest_on_request() {
     }
 }
 
-/// The public listener of a new tenant without proofs.
-async fn application(program: &Program) -> Endpoint {
-    let mut policy = service::policy();
-    (policy["level_min"], policy["proof"]) = (json!(0), json!("none"));
-    let created = program.admin.post("/v1/tenants", &json!({"name": "app", "policy": policy})).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    let path = format!("/v1/tenants/{}/api-keys", created.json()["tenant_id"].as_str().unwrap());
-    let key = program.admin.post(&path, &json!({"scopes": ["authenticate"]})).await.json();
-    program.public.with_bearer(key["api_key"].as_str().unwrap())
-}
-
 /// A login of a subject that is not enrolled: with a key-holder it is refused, without one it fails.
 fn login(handle: &str, nonce: usize) -> Value {
     json!({
@@ -127,13 +107,11 @@ fn login(handle: &str, nonce: usize) -> Value {
 async fn failed_logins_of_a_batch_share_a_line_that_says_how_many() {
     let directory = tempfile::tempdir().unwrap();
     let [data, log, keys] = ["data", "log", "keys"].map(|name| directory.path().join(name));
-    let address = listen();
-    KeyHolder::init(&keys, &data, &address);
-    let mut holder = KeyHolder::start(&keys, &address);
+    let mut holder = KeyHolder::beside(&keys, &data);
     let url = holder.url().to_owned();
     let variables = [JSON, ("TREFOIL_KEYHOLDER_URL", &url)];
     let program = Program::start(&data, File::create(&log).unwrap(), &variables);
-    let public = application(&program).await;
+    let public = program.admin.caller(&program.public, &service::unproven(), &["authenticate"]).await;
     let (subject, logins) = ("ab".repeat(32), trefoil_api::BATCH_MAX);
     public.post("/v1/authentications", &login(&subject, 0)).await.problem(404, "subject-unknown");
     holder.kill();
@@ -151,8 +129,7 @@ async fn failed_logins_of_a_batch_share_a_line_that_says_how_many() {
         _ => login(&subject, nonce),
     });
     let batch = json!({ "authentications": entries.collect::<Vec<_>>() });
-    let batch = public.post("/v1/authentications/batch", &batch).await;
-    assert_eq!(batch.status, 200, "{}", batch.text());
+    let batch = public.post("/v1/authentications/batch", &batch).await.is(200);
     assert_eq!(program.terminate().code(), Some(0));
     let lines = lines(&log);
     let failed = with_message(&lines, "logins failed");

@@ -1,12 +1,9 @@
 //! What a start does before it serves: it makes no installation by mistake, ends or serves under any limit, and a signal ends it.
 
-use crate::program::Program;
 use crate::siblings;
-use std::fs::File;
+use crate::world::*;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Child;
 
 /// Longer than the program gives itself, on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -134,8 +131,7 @@ fn before_it_listens_a_signal_ends_it_at_once() {
 /// Programs that rotate logs send such signals.
 #[tokio::test(flavor = "multi_thread")]
 async fn signals_that_others_send_end_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let program = Program::start(&folder.path().join("data"), Stdio::null(), &[]);
+    let program = Program::own(&[]);
     for name in ["-USR1", "-USR2", "-ALRM"] {
         program.signal(name);
         program.serves(1).await;
@@ -177,11 +173,8 @@ fn a_new_installation_is_said_and_where_a_file_or_a_unit_names_the_directory_it_
             }
             Some(name) => {
                 assert!(ended.is_none(), "{arguments:?}: {log}");
-                assert_eq!(
-                    said.is_some_and(|said| said.ends_with(name)),
-                    !name.is_empty(),
-                    "{arguments:?}: {log}"
-                );
+                let is_said = said.is_some_and(|said| said.ends_with(name));
+                assert_eq!(is_said, !name.is_empty(), "{arguments:?}: {log}");
                 signal(&child, "-TERM");
                 assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}: {log}");
             }
@@ -207,13 +200,9 @@ async fn a_lock_of_another_program_is_named_with_its_holder() {
     assert!(said.contains("store.sqlite") && !said.contains("disk"), "{said}");
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
-    let refused = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
-        .arg(&data)
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(told.contains(&format!("another trefoil process, number {}", program.id())), "{told}");
+    let serve = "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data-dir";
+    let refused = trefoil(&[&words(serve)[..], &[data.to_str().unwrap()]].concat());
+    refused.ends(1, &format!("another trefoil process, number {}", program.id()));
     program.serves(1).await;
     assert_eq!(program.terminate().code(), Some(0));
 }

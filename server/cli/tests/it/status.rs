@@ -1,16 +1,9 @@
 //! `GET /v1/status`: the counts of `/metrics`, conditions that need attention, and the page that shows both.
 
-use crate::cli::{code, trefoil};
-use crate::http::Endpoint;
-use crate::program::Program;
-use crate::service::{self, Service, answer};
-use serde_json::Value;
-use std::process::Stdio;
-use trefoil_api::Decision;
+use crate::world::*;
 
 async fn status(service: &Service) -> Value {
-    let reply = service.admin.get("/v1/status").await;
-    assert_eq!(reply.status, 200, "{}", reply.text());
+    let reply = service.admin.get("/v1/status").await.is(200);
     reply.json()
 }
 
@@ -23,15 +16,10 @@ fn row<'a>(rows: &'a Value, member: &str, value: &str) -> &'a Value {
 /// Claim I24: Status and `/metrics` have the same counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_has_the_counts_of_the_metrics() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
-    let people = service.people(2, 1, 71).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::start().await.at_one_node();
+    let people = service.welcomed(2, 71).await;
     for (nonce, shown, expected) in [(1, 0, Decision::Match), (2, 1, Decision::NoMatch)] {
-        let request = service.request(&people[0], &people[shown].face, nonce);
-        assert_eq!(answer(&service.authenticate(&request).await).decision, expected);
+        assert_eq!(service.login(&people[0], &people[shown].face, nonce).await.decision(), expected);
     }
     service.public.get("/nothing").await.problem(404, "route-unknown");
     let shown = status(&service).await;
@@ -73,13 +61,11 @@ async fn the_status_has_the_counts_of_the_metrics() {
             !text.contains(&hex::encode(person.handle)) && !text.contains(&hex::encode(person.session_id))
         );
     }
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_wants_attention_comes_with_the_words_of_doctor() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     assert_eq!(status(&service).await["attention"], serde_json::json!([]));
     // The keys run out 397 days after they were made.
     service.clock.advance(380 * 86_400);
@@ -89,10 +75,8 @@ async fn what_wants_attention_comes_with_the_words_of_doctor() {
     assert!(keys["remedy"].as_str().unwrap().starts_with("`trefoil keys rotate`"), "{keys}");
     service.clock.advance(20 * 86_400);
     assert_eq!(row(&status(&service).await["attention"], "code", "keys-expired")["level"], "broken");
-    assert!(service.server.shutdown().await);
 
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
+    let mut config = service::config(&service.file("full"));
     config.disk.low_water_mib = 1 << 32;
     let server = service::start(config, &std::sync::Arc::default()).await;
     let certificate = std::fs::read(server.certificate_path()).unwrap();
@@ -103,50 +87,29 @@ async fn what_wants_attention_comes_with_the_words_of_doctor() {
     assert_eq!((status.ready, codes), (false, vec!["disk-low"]), "{status:?}");
     assert!(server.shutdown().await);
 
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    config.pipeline.nonces = 2;
-    let service = Service::new(config).await.at_one_node();
-    let person = service.people(1, 1, 74).await.pop().unwrap();
-    service.welcome(&person).await;
+    let service = Service::configured(|config| config.pipeline.nonces = 2).await.at_one_node();
+    let person = service.welcomed(1, 74).await.remove(0);
     for nonce in 1..=2 {
-        answer(&service.authenticate(&service.request(&person, &person.face, nonce)).await);
+        answer(&service.login(&person, &person.face, nonce).await);
     }
     let page = self::status(&service).await;
     let full = row(&page["attention"], "code", "nonces-full-soon");
     assert!(full["remedy"].as_str().unwrap().contains("pipeline.nonces"), "{full}");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_is_for_anybody_its_figures_for_operators_and_the_command_prints_them() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let program = Program::start(&data, Stdio::null(), &[]);
+async fn the_figures_are_for_operators_and_the_command_prints_them() {
+    let program = Program::own(&[]);
+    let data = program.data();
     let stranger = Endpoint { bearer: None, ..program.admin.clone() };
-    for (path, media_type) in [
-        ("/operator", "text/html; charset=utf-8"),
-        ("/operator/page.js", "text/javascript; charset=utf-8"),
-        ("/operator/page.css", "text/css; charset=utf-8"),
-    ] {
-        let page = stranger.get(path).await;
-        assert_eq!((page.status.as_u16(), page.headers["content-type"].to_str().unwrap()), (200, media_type));
-        let policy = page.headers["content-security-policy"].to_str().unwrap();
-        assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
-        program.public.get(path).await.problem(404, "route-unknown");
-    }
-    let html = stranger.get("/operator").await;
-    assert!(
-        !html.text().contains("style=") && !html.text().contains("https://"),
-        "nothing inline or foreign"
-    );
+    program.public.get("/operator").await.problem(404, "route-unknown");
     stranger.get("/v1/status").await.problem(401, "caller-unauthenticated");
     let run = |json: &[&str]| {
         let url = format!("https://{}", program.admin.address);
         let place = ["admin", "--admin", &url, "--data-dir", data.to_str().unwrap(), "status"];
         let output = trefoil(&[&place, json].concat());
         assert_eq!(code(&output), 0);
-        String::from_utf8(output.stdout).unwrap()
+        output.out()
     };
     let text = run(&[]);
     assert!(text.contains("takes logins") && text.contains("nothing wants attention"), "{text}");

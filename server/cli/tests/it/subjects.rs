@@ -1,13 +1,8 @@
 //! Subjects and sessions as their tenant lists, shows and ends them.
 
-use crate::http::Reply;
-use crate::service::{self, Service, answer, templates_path};
-use hyper::Method;
-use serde_json::{Value, json};
+use crate::world::*;
 use std::collections::BTreeSet;
-use trefoil_api::Decision;
 use trefoil_attest::{What, verify_change};
-use trefoil_pipeline::Clock as _;
 
 /// All entries of a list, over its pages, and how many pages there were.
 async fn all(service: &Service, path: &str, name: &str) -> (Vec<Value>, usize) {
@@ -22,51 +17,40 @@ async fn all(service: &Service, path: &str, name: &str) -> (Vec<Value>, usize) {
 }
 
 async fn delete(service: &Service, path: &str) -> Reply {
-    service.public.send(Method::DELETE, path, &[], "").await
+    service.public.delete(path).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn subjects_are_listed_by_handle_and_shown_without_their_templates() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::start().await;
     let people = service.people(5, 1, 51).await;
     assert_eq!(all(&service, "/v1/subjects", "subjects").await, (vec![], 1));
     for (index, person) in people.iter().enumerate() {
-        assert_eq!(service.enrol(person, &format!("k{index}")).await.status, 201);
+        service.enrol(person, &format!("k{index}")).await.is(201);
     }
     let now = service.clock.unix_s();
     let (listed, _) = all(&service, "/v1/subjects", "subjects").await;
     let expected: BTreeSet<String> = people.iter().map(|person| hex::encode(person.handle)).collect();
-    let expected: Vec<Value> = expected
-        .iter()
-        .map(|handle| {
-            json!({
-                "handle": handle, "generation": 1, "state": "active", "revoked_at": null, "dimension": 128,
-                "enrolled_at": now, "consent_ref": "form 7",
-            })
+    let row = |handle| {
+        json!({
+            "handle": handle, "generation": 1, "state": "active", "revoked_at": null, "dimension": 128,
+            "enrolled_at": now, "consent_ref": "form 7",
         })
-        .collect();
+    };
+    let expected: Vec<Value> = expected.into_iter().map(row).collect();
     assert_eq!(listed, expected, "and not a field more");
     let from = listed[2]["handle"].as_str().unwrap();
     let rest = service.public.get(&format!("/v1/subjects?from={from}")).await.json();
-    assert_eq!(
-        (rest["subjects"].as_array().unwrap().as_slice(), &rest["next"]),
-        (&listed[2..], &Value::Null)
-    );
+    assert_eq!((&rest["subjects"], &rest["next"]), (&json!(listed[2..]), &Value::Null));
 
     let path = format!("/v1/subjects/{}", hex::encode(people[0].handle));
     let shown = service.public.get(&path).await;
-    assert_eq!(
-        (&shown.json(), &shown.headers["etag"]),
-        (
-            listed.iter().find(|subject| path.ends_with(subject["handle"].as_str().unwrap())).unwrap(),
-            &"\"1\"".parse().unwrap(),
-        )
-    );
-    assert_eq!(delete(&service, &templates_path(&people[0])).await.status, 200);
+    assert_eq!(shown.headers["etag"], "\"1\"");
+    assert!(listed.contains(&shown.json()) && path.ends_with(shown.json()["handle"].as_str().unwrap()));
+    delete(&service, &templates_path(&people[0])).await.is(200);
     service.public.get(&path).await.problem(404, "subject-unknown");
     assert_eq!(all(&service, "/v1/subjects", "subjects").await.0.len(), 4);
-    assert_eq!(service.enrol(&people[0], "again").await.status, 201);
+    service.enrol(&people[0], "again").await.is(201);
     assert_eq!(service.public.get(&path).await.headers["etag"], "\"2\"");
 
     // Scopes, and other tenants.
@@ -74,31 +58,19 @@ async fn subjects_are_listed_by_handle_and_shown_without_their_templates() {
     narrow.get("/v1/subjects").await.problem(403, "scope-missing");
     narrow.get(&path).await.problem(403, "scope-missing");
     service.public.get("/v1/subjects?from=12").await.problem(400, "malformed-request");
-    let other = service::Customer::new(
-        service.public.clone(),
-        service.admin.clone(),
-        service.clock.clone(),
-        json!({"name": "other", "policy": service::policy()}),
-    )
-    .await;
+    let other = service.neighbour(service::policy()).await;
     assert_eq!(other.public.get("/v1/subjects").await.json()["subjects"], json!([]));
     other.public.get(&path).await.problem(404, "subject-unknown");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_its_tenant_ends_takes_no_request_and_is_not_opened_again() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let service = Service::new(config.clone()).await;
-    let people = service.people(2, 1, 52).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::start().await;
+    let people = service.welcomed(2, 52).await;
     let login = |service: &Service, person: usize, nonce| {
         service.request(&people[person], &people[person].face, nonce)
     };
-    assert_eq!(answer(&service.authenticate(&login(&service, 0, 1)).await).decision, Decision::Match);
+    service.authenticate(&login(&service, 0, 1)).await.matches();
     let (listed, _) = all(&service, "/v1/proof-sessions", "sessions").await;
     let ids: BTreeSet<String> = people.iter().map(|person| hex::encode(person.session_id)).collect();
     let named: Vec<&str> = listed.iter().map(|session| session["session_id"].as_str().unwrap()).collect();
@@ -106,9 +78,8 @@ async fn a_session_that_its_tenant_ends_takes_no_request_and_is_not_opened_again
 
     let path = format!("/v1/proof-sessions/{}", hex::encode(people[0].session_id));
     let narrow = service.public.with_bearer(&service.api_key(&["enrol"]).await);
-    narrow.send(Method::DELETE, &path, &[], "").await.problem(403, "scope-missing");
-    let ended = delete(&service, &path).await;
-    assert_eq!(ended.status, 200, "{}", ended.text());
+    narrow.delete(&path).await.problem(403, "scope-missing");
+    let ended = delete(&service, &path).await.is(200);
     let receipt = ended.json()["receipt"]["attestation"].clone();
     let receipt = serde_json::from_value::<trefoil_api::Base64>(receipt).unwrap().0;
     let now = service.clock.unix_s();
@@ -120,30 +91,23 @@ async fn a_session_that_its_tenant_ends_takes_no_request_and_is_not_opened_again
     delete(&service, &path).await.problem(404, "session-unknown");
     delete(&service, &format!("/v1/proof-sessions/{}", "7".repeat(64))).await.problem(404, "session-unknown");
     assert_eq!(all(&service, "/v1/proof-sessions", "sessions").await.0.len(), 1);
-    assert_eq!(answer(&service.authenticate(&login(&service, 1, 3)).await).decision, Decision::Match);
+    service.authenticate(&login(&service, 1, 3)).await.matches();
 
-    let service = service.restart(config).await;
+    let service = service.restart().await;
     service.authenticate(&login(&service, 0, 4)).await.problem(410, "session-expired");
     service.prove(&people[0]).await.problem(410, "session-expired");
-    assert_eq!(answer(&service.authenticate(&login(&service, 1, 5)).await).decision, Decision::Match);
+    service.authenticate(&login(&service, 1, 5)).await.matches();
     // A withdrawn root ends the others, and they are listed no more.
     service.publish([0; 32], 2).await;
     assert_eq!(all(&service, "/v1/proof-sessions", "sessions").await, (vec![], 1));
-    assert!(service.server.shutdown().await);
 }
 
 /// Logins that race with the end of their session: none that is sent after that answer is accepted.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_outruns_the_end_of_its_session() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
     // Most look-ups miss, so that rows are read while sessions end.
-    config.proofs.cache_capacity = 1;
-    let service = Service::new(config).await;
-    let people = service.people(4, 1, 53).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
+    let service = Service::configured(|config| config.proofs.cache_capacity = 1).await;
+    let people = service.welcomed(4, 53).await;
     for (round, person) in people.iter().enumerate() {
         let nonce = |n: usize| (100 * round + n) as u64;
         let requests: Vec<_> = (0..8).map(|n| service.request(person, &person.face, nonce(n))).collect();
@@ -156,8 +120,6 @@ async fn no_login_outruns_the_end_of_its_session() {
         let path = format!("/v1/proof-sessions/{}", hex::encode(person.session_id));
         let end = async { assert_eq!(delete(&service, &path).await.status, 200) };
         tokio::join!(logins, end);
-        let late = service.request(person, &person.face, nonce(50));
-        service.authenticate(&late).await.problem(410, "session-expired");
+        service.login(person, &person.face, nonce(50)).await.problem(410, "session-expired");
     }
-    assert!(service.server.shutdown().await);
 }

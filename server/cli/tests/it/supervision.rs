@@ -1,13 +1,10 @@
 //! A panicking thread ends the process with a reason, and no request hangs.
 
-use crate::http::{Endpoint, Reply, tls};
-use crate::service::{self, Customer, Person, TestClock, answer, policy};
+use crate::http::tls;
 use crate::siblings;
-use serde_json::json;
+use crate::world::*;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
-use std::sync::Arc;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_pipeline::Clock;
 use trefoil_server::process::{Source, run_service};
@@ -70,9 +67,8 @@ impl Service {
         let token = std::fs::read_to_string(data.join("admin.token")).unwrap();
         let [public, admin] =
             addresses.map(|address| Endpoint { address, tls: Arc::clone(&tls), bearer: None });
-        let tenant = json!({"name": "shop", "policy": policy()});
         let admin = admin.with_bearer(token.trim());
-        let customer = Customer::new(public, admin, Arc::default(), tenant).await;
+        let customer = Customer::new(public, admin, Arc::default(), policy()).await;
         let (arm, log) = (child.stdin.take().unwrap(), child.stderr.take().unwrap());
         Service { child, arm, log, lines, customer }
     }

@@ -1,15 +1,11 @@
 //! How the programs use a service manager's sockets, and the messages that they send it. The test is the manager.
 
-use crate::cli::trefoil;
-use crate::http::{Endpoint, tls};
-use crate::key_holder_process::{KeyHolder, listen};
-use std::fs::File;
+use crate::http::tls;
+use crate::world::*;
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::process::{Child, ExitStatus};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
 /// Longer than the slowest machine takes to start.
@@ -132,8 +128,8 @@ async fn a_service_takes_the_sockets_of_systemd_and_tells_it_how_it_stands() {
             tls: std::sync::Arc::clone(&tls),
             bearer: Some(token.trim().to_owned()),
         };
-        assert_eq!(at(&public).get("/v1/fhe/parameters").await.status, 200);
-        assert_eq!(at(&admin).get("/readyz").await.status, 200);
+        at(&public).get("/v1/fhe/parameters").await.is(200);
+        at(&admin).get("/readyz").await.is(200);
         assert_eq!(at(&admin).get("/v1/fhe/parameters").await.status, 404, "the sockets are not exchanged");
         assert_eq!(unit.terminate().code(), Some(0));
         let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
@@ -183,7 +179,7 @@ fn a_key_holder_takes_its_socket_and_tells_systemd_how_it_stands() {
     unit.says("WATCHDOG=1");
     unit.says("WATCHDOG=1");
     let status = trefoil(&[&["key-holder", "status"], &place[..], &[&address]].concat());
-    let text = String::from_utf8_lossy(&status.stdout);
+    let text = status.out();
     assert!(status.status.success() && text.contains("0 tenants"), "{text}");
     assert_eq!(unit.terminate().code(), Some(0));
 }

@@ -1,14 +1,8 @@
 //! What a thief of a node's directory has, made worthless as `server/OPERATING.md` says.
 
-use crate::cli::trefoil;
 use crate::fleet::{Fleet, NODES};
-use crate::http::Endpoint;
-use crate::key_holder_process::KeyHolder;
-use crate::service::answer;
-use serde_json::json;
+use crate::world::*;
 use std::fs;
-use std::path::Path;
-use trefoil_api::Decision;
 use trefoil_testing::postgres::Server;
 
 /// The files that never change and begin anew.
@@ -28,8 +22,7 @@ fn forget(data: &Path) {
 
 fn fingerprint(data: &Path) -> String {
     let told = trefoil(&["key-holder", "fingerprint", "--gateway", data.to_str().unwrap()]);
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
-    let told = String::from_utf8(told.stdout).unwrap();
+    let told = told.done();
     told.split_whitespace().find(|word| word.len() == 64).unwrap_or_else(|| panic!("{told}")).to_owned()
 }
 
@@ -39,8 +32,7 @@ fn fingerprint(data: &Path) -> String {
 async fn after_the_theft_of_a_node_its_tokens_keys_and_credentials_are_replaced_and_people_stay_enrolled() {
     let Some(server) = Server::shared() else { return };
     let mut fleet = Fleet::start(server).await;
-    let people = fleet.at(0).people(1, 1, 73).await;
-    fleet.at(0).welcome(&people[0]).await;
+    let people = fleet.at(0).welcomed(1, 73).await;
     let stolen = [fleet.at(0).public.bearer.clone().unwrap(), fleet.at(0).admin.bearer.clone().unwrap()];
     let directories: Vec<_> =
         (0..NODES).map(|node| fleet.plan.folder.path().join(format!("node-{node}"))).collect();
@@ -76,8 +68,7 @@ async fn after_the_theft_of_a_node_its_tokens_keys_and_credentials_are_replaced_
     let key = fleet.at(1).api_key(&["enrol", "authenticate", "issue"]).await;
     fleet.customer.public.bearer = Some(key);
     for node in 0..NODES {
-        let reply = fleet.login(node, &people[0], &people[0].face).await;
-        assert_eq!(answer(&reply).decision, Decision::Match);
+        fleet.login(node, &people[0], &people[0].face).await.matches();
     }
     let tenants = fleet
         .at(2)

@@ -1,11 +1,8 @@
 //! TLS with other programs: the groups that a client may be limited to, and the forms of keys that OpenSSL makes.
 
-use crate::program::Program;
+use crate::world::*;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::{NamedGroup, RootCertStore};
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
 
 fn openssl(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("openssl");
@@ -32,7 +29,7 @@ async fn a_client_of_nist_curves_is_served_and_one_of_the_hybrid_group_gets_it()
             let ca = certificate.to_str().unwrap();
             let line = ["s_client", "-connect", &address, "-groups", group, "-CAfile", ca];
             let reached = openssl(folder.path(), &line);
-            let said = String::from_utf8_lossy(&[reached.stdout, reached.stderr].concat()).into_owned();
+            let said = reached.text();
             assert!(said.contains(told) && said.contains("Verify return code: 0"), "{group}: {said}");
         }
         // A client that could do both.
@@ -69,7 +66,7 @@ fn said(folder: &Path, line: &[&str], key: &str) -> String {
         .output()
         .unwrap();
     assert!(!ran.status.success(), "{line:?} {key}");
-    String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap()
+    ran.text()
 }
 
 /// Claim V172.
@@ -94,14 +91,21 @@ fn a_key_that_tls_does_not_take_is_named_with_its_kind_and_the_cure() {
         ("short.pem", &["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"]),
     ] {
         let made = openssl(folder.path(), &[&["genpkey", "-out", name], arguments].concat());
-        assert!(made.status.success(), "{name}: {}", String::from_utf8_lossy(&made.stderr));
+        assert!(made.status.success(), "{name}: {}", made.err());
     }
     let serve = ["serve", "--data-dir", "new", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
     let doctor = ["doctor", "--data-dir", "data"];
     assert!(
-        crate::cli::trefoil(&["keys", "init", "--issuer", "a", "--data-dir", path("data").to_str().unwrap()])
-            .status
-            .success()
+        crate::command::trefoil(&[
+            "keys",
+            "init",
+            "--issuer",
+            "a",
+            "--data-dir",
+            path("data").to_str().unwrap()
+        ])
+        .status
+        .success()
     );
     for (name, kind, cure) in [
         ("koblitz.pem", "of the kind secp256k1", "openssl genpkey"),

@@ -1,23 +1,16 @@
 //! Tenants whose policy says `"proof": "none"`: logins that only the API key authenticates.
 
-use crate::enrolment::join_all;
-use crate::http::{Endpoint, Reply};
-use crate::members::Members;
-use crate::service::{self, AUDIENCE, Service, TestClock, answer, endpoints};
-use hyper::Method;
+use crate::service::{endpoints, unproven};
+use crate::world::*;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
-use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trefoil_api::{AttestationForm, Authenticated, Decision, Hex, Nonce, UnprovenAuthentication, Vector};
+use trefoil_api::{Authenticated, Nonce, UnprovenAuthentication};
 use trefoil_attest::{
     ExpectedNonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal,
 };
 use trefoil_client::{Client, ClientError, LoginError};
 use trefoil_host::backup::Passphrase;
-use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
 use trefoil_types::{Account, TenantId};
 use zeroize::Zeroizing;
@@ -25,13 +18,6 @@ use zeroize::Zeroizing;
 const LOGINS: &str = "/v1/authentications";
 /// Replays of one login.
 const REPLAYS: usize = 10_000;
-
-pub(crate) fn unproven() -> Value {
-    let mut policy = service::policy();
-    policy["level_min"] = json!(0);
-    policy["proof"] = json!("none");
-    policy
-}
 
 pub(crate) fn face(seed: u64) -> [f32; 128] {
     let mut rng = StdRng::seed_from_u64(seed);
@@ -48,22 +34,20 @@ pub(crate) struct Application {
 
 impl Application {
     pub(crate) async fn new(service: &Service, policy: Value) -> Application {
-        let created = service.admin.post("/v1/tenants", &json!({"name": "app", "policy": policy})).await;
-        assert_eq!(created.status, 201, "{}", created.text());
-        let tenant = Hex::<16>::parse(created.json()["tenant_id"].as_str().unwrap()).unwrap();
-        let tenant = TenantId::new(tenant.0);
-        let public = with_key(service, tenant, &["enrol", "authenticate", "issue"]).await;
+        let id = service.admin.tenant(&policy).await;
+        let key = service.admin.api_key(&id, &["enrol", "authenticate", "issue"]).await;
+        let (public, tenant) = (service.public.with_bearer(&key), TenantId::new(Hex::parse(&id).unwrap().0));
         let (clock, trust_root) = (Arc::clone(&service.clock), service.trust_root.clone());
         Application { public, tenant, clock, trust_root }
     }
 
     pub(crate) async fn try_enrol(&self, handle: u8, face: &[f32; 128]) -> Reply {
-        enrol(&self.public, handle, face).await
+        let key: [u8; 16] = rand::rng().random();
+        self.public.enrol([handle; 32], face, &hex::encode(key)).await
     }
 
     pub(crate) async fn enrol(&self, handle: u8, face: &[f32; 128]) {
-        let enrolled = self.try_enrol(handle, face).await;
-        assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+        self.try_enrol(handle, face).await.is(201);
     }
 
     pub(crate) fn request(&self, handle: u8, face: &[f32; 128], nonce: u64) -> UnprovenAuthentication {
@@ -84,8 +68,7 @@ impl Application {
 
     /// The account of a login that matches.
     async fn account(&self, request: &UnprovenAuthentication) -> Account {
-        let answer = answer(&self.send(request).await);
-        assert_eq!(answer.decision, Decision::Match);
+        let answer = self.send(request).await.matches();
         self.statement(request, &answer).account
     }
 
@@ -104,20 +87,6 @@ impl Application {
     }
 }
 
-/// The public listener with a new API key of the tenant.
-async fn with_key(service: &Service, tenant: TenantId, scopes: &[&str]) -> Endpoint {
-    let path = format!("/v1/tenants/{}/api-keys", hex::encode(tenant));
-    let key = service.admin.post(&path, &json!({"scopes": scopes})).await.json();
-    service.public.with_bearer(key["api_key"].as_str().unwrap())
-}
-
-async fn enrol(public: &Endpoint, handle: u8, face: &[f32; 128]) -> Reply {
-    let key: [u8; 16] = rand::rng().random();
-    let path = format!("/v1/subjects/{}/templates", hex::encode([handle; 32]));
-    let body = json!({"embedding": Vector::new(*face), "consent_ref": "form 7"}).to_string();
-    public.send(Method::POST, &path, &[("idempotency-key", &hex::encode(key))], body).await
-}
-
 fn attestation(answer: &Authenticated) -> &[u8] {
     &answer.attestation.as_ref().expect("asked for one").0
 }
@@ -126,27 +95,14 @@ fn body(request: &UnprovenAuthentication) -> Value {
     serde_json::to_value(request).unwrap()
 }
 
-fn with(mut body: Value, field: &str, value: Value) -> Value {
-    body[field] = value;
-    body
-}
-
-async fn service(data: &Path) -> Service {
-    Service::new(service::config(data)).await
-}
-
 /// Claim V76.
 ///
 /// Logins that race with the revocation: none that is sent after that answer is accepted, alone or in a batch.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_outruns_the_revocation_of_its_subject() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
     // Most look-ups miss, so that templates are read while their subject is revoked.
-    config.store.templates_in_memory = 1;
-    let service = Service::new(config).await;
-    let mut policy = unproven();
-    policy["attempts"] = service::unlimited();
+    let service = Service::configured(|config| config.store.templates_in_memory = 1).await;
+    let policy = with(unproven(), "attempts", service::unlimited());
     let app = &Application::new(&service, policy).await;
     let (own, nonces) = (face(1), AtomicU64::new(0));
     let request = |handle| app.request(handle, &own, nonces.fetch_add(1, Ordering::Relaxed));
@@ -169,14 +125,12 @@ async fn no_login_outruns_the_revocation_of_its_subject() {
         let told = |result: usize| results[result]["problem"]["detail"].clone();
         assert_eq!(told(0), told(1), "as one that never was");
     }
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V54.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_one() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = service(&directory.path().join("data")).await;
+    let service = Service::start().await;
     let app = Application::new(&service, unproven()).await;
     let (own, other) = (face(1), face(2));
     app.enrol(1, &own).await;
@@ -213,7 +167,6 @@ async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_
     }
     let capacity = format!("trefoil_verdict_cache_capacity{{tenant=\"{tenant}\"}}");
     assert!(service.metric(&capacity).await < 100, "{}", service.metric(&capacity).await);
-    assert!(service.server.shutdown().await);
 }
 
 /// Claim V54.
@@ -221,10 +174,8 @@ async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_
 /// A relying party keeps an account for years, so it must not change.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let config = service::config(&data);
-    let service = service(&data).await;
+    let service = Service::start().await;
+    let (data, copy, restored) = (service.data(), service.file("backup"), service.file("restored"));
     let (app, neighbour) =
         (Application::new(&service, unproven()).await, Application::new(&service, unproven()).await);
     let own = face(1);
@@ -243,14 +194,13 @@ async fn an_account_is_the_same_for_good_and_another_for_each_audience_and_tenan
     assert_ne!(neighbour.account(&neighbour.request(1, &own, 5)).await, account);
 
     let mut app = app;
-    let service = service.restart(config).await;
+    let service = service.restart().await;
     let (public, _) = endpoints(&service.server);
     app.public = Endpoint { bearer: app.public.bearer.take(), ..public };
     assert_eq!(app.account(&app.request(1, &own, 6)).await, account, "after a restart");
     let clock = Arc::clone(&service.clock);
     assert!(service.server.shutdown().await);
 
-    let (copy, restored) = (directory.path().join("backup"), directory.path().join("restored"));
     let Ok(passphrase) = Passphrase::new(Zeroizing::new(b"correct horse battery".to_vec())) else {
         panic!("too short")
     };
@@ -272,11 +222,9 @@ async fn an_account_is_the_same_for_good_and_another_for_each_audience_and_tenan
 /// A copied login cannot be used again, whether by a thief or by mistake of the application.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_ten_thousand_replays_none_is_accepted() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = service(&directory.path().join("data")).await;
+    let service = Service::start().await;
     // Exactly one further login is within the budget: no replay may cost an attempt.
-    let mut policy = unproven();
-    policy["attempts"] = json!({"attempts_per_day": 2});
+    let policy = with(unproven(), "attempts", json!({"attempts_per_day": 2}));
     let app = Application::new(&service, policy).await;
     let own = face(1);
     app.enrol(1, &own).await;
@@ -326,19 +274,16 @@ async fn of_ten_thousand_replays_none_is_accepted() {
     assert_eq!(denied.decision, Decision::NoMatch, "a third attempt in a day");
 
     // A new process knows no nonces, so it refuses logins that the previous one could have attested. A fleet remembers them (409).
-    let config = service::config(&directory.path().join("data"));
-    let service = service.restart(config).await;
+    let service = service.restart().await;
     let (public, _) = endpoints(&service.server);
     let after = Endpoint { bearer: app.public.bearer.clone(), ..public };
     let refused = after.post(LOGINS, &body(&request)).await;
     assert!([409, 422, 503].contains(&refused.status.as_u16()), "{}", refused.text());
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_belongs_to_credentials_is_refused_by_its_name_and_spends_nothing() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = service(&directory.path().join("data")).await;
+    let service = Service::start().await;
     let app = Application::new(&service, unproven()).await;
     let own = face(1);
     app.enrol(1, &own).await;
@@ -375,15 +320,13 @@ async fn what_belongs_to_credentials_is_refused_by_its_name_and_spends_nothing()
     // A tenant with proofs still refuses a login without one.
     let problem = service.public.post(LOGINS, &good).await.problem(422, "field-invalid");
     assert!(problem["detail"].as_str().unwrap().contains("`session_id`"), "{problem}");
-    assert_eq!(answer(&app.public.post(LOGINS, &good).await).decision, Decision::Match, "nothing was spent");
-    assert!(service.server.shutdown().await);
+    assert_eq!(app.public.post(LOGINS, &good).await.decision(), Decision::Match, "nothing was spent");
 }
 
 /// A handle that comes from a credential must not become reachable with an API key alone, nor the other way about.
 #[tokio::test(flavor = "multi_thread")]
 async fn whether_a_proof_is_needed_is_fixed_when_the_tenant_is_made() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = service(&directory.path().join("data")).await;
+    let service = Service::start().await;
     let app = Application::new(&service, unproven()).await;
     for (tenant, mut policy, is) in
         [(app.tenant, service::policy(), "`none`"), (service.tenant, unproven(), "`credential`")]
@@ -417,13 +360,11 @@ async fn whether_a_proof_is_needed_is_fixed_when_the_tenant_is_made() {
     let matched = answer(&app.send(&request).await);
     let statement = app.statement(&request, &matched);
     assert_eq!((statement.policy_version, statement.proof), (2, None));
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn handles_and_nonces_are_a_tenants_own_and_scopes_hold() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = service(&directory.path().join("data")).await;
+    let service = Service::start().await;
     let (app, neighbour) =
         (Application::new(&service, unproven()).await, Application::new(&service, unproven()).await);
     let (own, other) = (face(1), face(2));
@@ -432,8 +373,8 @@ async fn handles_and_nonces_are_a_tenants_own_and_scopes_hold() {
     // Both choose one handle, for different people, and relying parties one nonce.
     neighbour.enrol(1, &other).await;
     let (request, same) = (app.request(1, &own, 1), neighbour.request(1, &own, 1));
-    assert_eq!(answer(&app.send(&request).await).decision, Decision::Match);
-    assert_eq!(answer(&neighbour.send(&same).await).decision, Decision::NoMatch);
+    app.send(&request).await.matches();
+    neighbour.send(&same).await.denies();
     assert_ne!(request.request_digest(&app.tenant), same.request_digest(&neighbour.tenant));
 
     // The handle of somebody with a credential is unknown at a tenant without proofs.
@@ -447,24 +388,22 @@ async fn handles_and_nonces_are_a_tenants_own_and_scopes_hold() {
     stolen.embedding = held.embedding.clone().unwrap();
     app.send(&stolen).await.problem(404, "subject-unknown");
     service.public.post(LOGINS, &body(&stolen)).await.problem(422, "field-invalid");
-    assert_eq!(answer(&service.authenticate(&held).await).decision, Decision::Match, "and nothing was spent");
+    assert_eq!(service.authenticate(&held).await.decision(), Decision::Match, "and nothing was spent");
 
-    let narrow = with_key(&service, app.tenant, &["authenticate"]).await;
-    enrol(&narrow, 3, &own).await.problem(403, "scope-missing");
+    let narrow =
+        service.public.with_bearer(&service.admin.api_key(hex::encode(app.tenant), &["authenticate"]).await);
+    narrow.enrol([3; 32], &own, "3").await.problem(403, "scope-missing");
     let path = format!("/v1/subjects/{}/templates", hex::encode([1; 32]));
-    narrow.send(Method::DELETE, &path, &[], "").await.problem(403, "scope-missing");
-    let kiosk = with_key(&service, app.tenant, &["enrol"]).await;
+    narrow.delete(&path).await.problem(403, "scope-missing");
+    let kiosk = service.public.with_bearer(&service.admin.api_key(hex::encode(app.tenant), &["enrol"]).await);
     kiosk.post(LOGINS, &body(&app.request(1, &own, 3))).await.problem(403, "scope-missing");
-    assert_eq!(answer(&narrow.post(LOGINS, &body(&app.request(1, &own, 3))).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    narrow.post(LOGINS, &body(&app.request(1, &own, 3))).await.matches();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn budgets_are_charged_and_an_entry_that_is_wrong_refuses_only_itself() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = service(&directory.path().join("data")).await;
-    let mut policy = unproven();
-    policy["attempts"] = json!({"consecutive": 2, "delay_s": 3600});
+    let service = Service::start().await;
+    let policy = with(unproven(), "attempts", json!({"consecutive": 2, "delay_s": 3600}));
     let app = Application::new(&service, policy).await;
     let (own, other) = (face(1), face(2));
     for handle in [1, 2, 3] {
@@ -498,8 +437,7 @@ async fn budgets_are_charged_and_an_entry_that_is_wrong_refuses_only_itself() {
     assert_eq!(results[2]["problem"]["errors"][0]["pointer"], "/session_id");
 
     // After a second failure in a row not even the own face is accepted.
-    assert_eq!(answer(&app.send(&app.request(2, &other, 7)).await).decision, Decision::NoMatch);
-    assert_eq!(answer(&app.send(&app.request(2, &own, 8)).await).decision, Decision::NoMatch);
-    assert_eq!(answer(&app.send(&app.request(3, &own, 9)).await).decision, Decision::Match);
-    assert!(service.server.shutdown().await);
+    app.send(&app.request(2, &other, 7)).await.denies();
+    app.send(&app.request(2, &own, 8)).await.denies();
+    app.send(&app.request(3, &own, 9)).await.matches();
 }

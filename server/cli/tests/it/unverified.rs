@@ -1,19 +1,15 @@
 //! The typed client gives no content of an answer unless what the service attests verifies, or the caller says so: a gateway that lies is
 //! found out, whatever it lies about.
 
-use crate::members::{Members, Wallet};
+use crate::members::Wallet;
 use crate::relay::Relay;
-use crate::service::{self, AUDIENCE, Service};
-use crate::store;
-use serde_json::{Value, json};
-use std::time::Duration;
+use crate::world::*;
 use trefoil_api::{
-    AttestationForm, Authenticated, CreateOperator, CreateTenant, Decision, Enrolment, Hex, Nonce, Policy,
-    Role, RotationState, Scope, UnprovenAuthentication, Vector,
+    Authenticated, CreateOperator, CreateTenant, Enrolment, Nonce, Policy, Role, RotationState, Scope,
+    UnprovenAuthentication,
 };
 use trefoil_attest::{Seal, TrustRoot, VerifyError};
 use trefoil_client::{Admin, Client, ClientError, LoginError, ReceiptError, Receipted, Unverified};
-use trefoil_pipeline::Clock as _;
 use trefoil_types::TenantId;
 
 /// A service behind gateways that may lie, and the trust root of another service.
@@ -22,20 +18,15 @@ struct House {
     public: Relay,
     admin: Relay,
     foreign: TrustRoot,
-    _folder: tempfile::TempDir,
 }
 
 impl House {
     async fn new() -> House {
-        let folder = tempfile::tempdir().unwrap();
-        let other = Service::new(service::config(&folder.path().join("other"))).await;
-        let foreign = other.trust_root.clone();
-        assert!(other.server.shutdown().await);
-        let mut policy = service::policy();
-        policy["attempts"] = service::unlimited();
-        let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
+        let foreign = Service::start().await.trust_root.clone();
+        let policy = service::with(service::policy(), "attempts", service::unlimited());
+        let service = Service::own(policy, |_| ()).await;
         let (public, admin) = (Relay::to(&service.public).await, Relay::to(&service.admin).await);
-        House { service, public, admin, foreign, _folder: folder }
+        House { service, public, admin, foreign }
     }
 
     fn client(&self) -> Client {
@@ -108,10 +99,6 @@ impl House {
         }
         self.verified(honest, root, None).await.unwrap()
     }
-
-    async fn stop(self) {
-        assert!(self.service.server.shutdown().await);
-    }
 }
 
 /// Another value of the same kind.
@@ -180,7 +167,6 @@ async fn the_receipt_of_every_change_of_a_tenant_verifies_and_none_of_another() 
     let refused = client.enrol(bob.handle(), &elsewhere, "anew").await.unwrap();
     let refused = house.verified(refused, &service.trust_root, None).await;
     assert!(matches!(refused, Err(ReceiptError::Differs)), "{refused:?}");
-    house.stop().await;
 }
 
 /// Claim V59.
@@ -241,7 +227,6 @@ async fn the_receipt_of_every_change_by_an_operator_verifies_and_none_of_another
     assert!(matches!(missing, Err(ReceiptError::Missing)), "it was disabled already");
     let delete = async || admin.delete_tenant(tenant).await;
     house.check(&house.admin, &["tenant_id", "templates"], delete).await;
-    house.stop().await;
 }
 
 async fn changes_at_the_key_holder(house: &House, admin: &Admin) {
@@ -254,9 +239,7 @@ async fn changes_at_the_key_holder(house: &House, admin: &Admin) {
     house.check(&house.admin, &[], async || admin.reset_attempts(tenant, handle).await).await;
     let rotate = async || admin.rotate_keys(tenant).await;
     house.check(&house.admin, &["tenant", "epoch"], rotate).await;
-    while admin.key_rotation(tenant).await.unwrap().state != RotationState::Idle {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(async || admin.key_rotation(tenant).await.unwrap().state == RotationState::Idle).await;
 }
 
 /// Each lie about a login that a gateway can tell, in the answer or in its attestation.
@@ -344,7 +327,6 @@ async fn logins_of_every_form_verify_and_no_lie_about_them_does() {
         let refused = answer.unwrap().verified(session, request, root, now);
         assert!(matches!(refused, Err(LoginError::Attestation(VerifyError::Nonce))), "{refused:?}");
     }
-    house.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -394,5 +376,4 @@ async fn logins_without_a_proof_verify_for_their_tenant_and_no_lie_about_them_do
     for (answer, request) in answers.into_iter().zip(&requests) {
         answer.unwrap().verified_unproven(tenant, request, root, now).unwrap();
     }
-    house.stop().await;
 }

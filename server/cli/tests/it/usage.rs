@@ -1,16 +1,12 @@
 //! Usage counts of API keys, as their tenant and operators read them.
 
-use crate::http::Endpoint;
-use crate::service::{self, Service, answer};
-use serde_json::{Value, json};
-use std::time::Duration;
+use crate::world::*;
 
 /// Waits until the counts of all keys on all days, added up, are these: matched, not matched, enrolments, refusals.
 async fn becomes(endpoint: &Endpoint, path: &str, expected: [u64; 4]) -> Value {
     let names = ["matched", "not_matched", "enrolments", "refusals"];
     loop {
-        let page = endpoint.get(path).await;
-        assert_eq!(page.status, 200, "{}", page.text());
+        let page = endpoint.get(path).await.is(200);
         let page = page.json();
         let days = page["usage"].as_array().unwrap();
         let sum = |name: &str| days.iter().map(|day| day[name].as_u64().unwrap()).sum::<u64>();
@@ -25,14 +21,9 @@ async fn becomes(endpoint: &Endpoint, path: &str, expected: [u64; 4]) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn usage_is_counted_by_key_and_day_for_bills_and_outlives_a_restart() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let service = Service::new(config.clone()).await;
-    let people = service.people(2, 1, 72).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
-    let own = format!("/v1/tenants/{}/usage", hex::encode(service.tenant));
+    let service = Service::start().await;
+    let people = service.welcomed(2, 72).await;
+    let own = service.path("/usage");
     let login = |nonce, shown: usize| service.request(&people[0], &people[shown].face, nonce);
     answer(&service.authenticate(&login(1, 0)).await);
     answer(&service.authenticate(&login(2, 1)).await);
@@ -41,7 +32,7 @@ async fn usage_is_counted_by_key_and_day_for_bills_and_outlives_a_restart() {
     let other = service.api_key(&["authenticate"]).await;
     let other = service.public.with_bearer(&other);
     let batch = json!({"authentications": [login(3, 0), login(4, 0), login(4, 0)]});
-    assert_eq!(other.post("/v1/authentications/batch", &batch).await.status, 200);
+    other.post("/v1/authentications/batch", &batch).await.is(200);
     other.get("/v1/subjects").await.problem(403, "scope-missing");
     // Counted for no API key: the service does not know this one.
     service
@@ -75,7 +66,7 @@ async fn usage_is_counted_by_key_and_day_for_bills_and_outlives_a_restart() {
     service.clock.advance(86_400);
     let people = service.people(1, 2, 73).await;
     service.welcome(&people[0]).await;
-    let service = service.restart(config.clone()).await;
+    let service = service.restart().await;
     let both = becomes(&service.admin, &own, [3, 1, 3, 3]).await;
     assert_eq!(both["usage"].as_array().unwrap().len(), 3, "{both}");
     // After 31 days the first is over.
@@ -84,5 +75,4 @@ async fn usage_is_counted_by_key_and_day_for_bills_and_outlives_a_restart() {
     assert_eq!(rest["usage"].as_array().unwrap().len(), 1);
     let unknown = format!("/v1/tenants/{}/usage", "00".repeat(16));
     service.admin.get(&unknown).await.problem(404, "tenant-unknown");
-    assert!(service.server.shutdown().await);
 }

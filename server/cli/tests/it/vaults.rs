@@ -1,17 +1,12 @@
 //! Older copies of a key-holder's vault under a newer log of seals: refused, or taken by name, which every seal shows.
 
 use crate::key_holder::wait_for;
-use crate::key_holder_process::{self, KeyHolder};
-use crate::quorum;
-use crate::service::{self, Person, Service, TestClock, answer};
-use std::path::Path;
-use std::process::{Command, Output};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trefoil_api::{Decision, PublishedRoot};
+use crate::key_holder_process::{self};
+use crate::quorum::{self, Three};
+use crate::world::*;
+use trefoil_api::PublishedRoot;
 use trefoil_attest::{Attestation, Evidence, VaultState};
 use trefoil_pipeline::Clock;
-use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_testing::copy;
 
@@ -37,10 +32,7 @@ async fn login(service: &Service, person: &Person, face: &[f32; 128], nonce: u64
         tokio::task::yield_now().await;
     };
     let answer = answer(&reply);
-    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap().evidence
-    else {
-        panic!("asked for a full one")
-    };
+    let seal = crate::service::seal(&answer.attestation.as_ref().unwrap().0);
     Sealed { decision: answer.decision, number: seal.header.seal_number, vaults: seal.header.vaults }
 }
 
@@ -70,8 +62,7 @@ fn audit(data: &Path, trust_root: &Path) -> Output {
 
 #[track_caller]
 fn passes(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
+    output.done()
 }
 
 async fn refusal(config: &Config, clock: &Arc<TestClock>) -> String {
@@ -83,10 +74,8 @@ async fn refusal(config: &Config, clock: &Arc<TestClock>) -> String {
 /// every later seal shows.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_auditor_sees_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let (data, older) = (folder.path().join("data"), folder.path().join("older"));
-    let config = service::config(&data);
-    let service = Service::new(config.clone()).await;
+    let service = Service::start().await;
+    let (data, older, config) = (service.data(), service.file("older"), service.config.clone());
     let people = service.people(2, 1, 61).await;
     service.welcome(&people[0]).await;
     let (right, wrong) = (&people[0].face, &people[1].face);
@@ -94,10 +83,10 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
     assert_eq!((first.decision, first.alone().restored), (Decision::Match, 0));
     assert!(first.alone().generation > 0, "a tenant and a subject were written");
     let root = service.server.trust_root_path();
-    let service = service.restart_after(config.clone(), async |_| copy(&data, &older)).await;
+    let service = service.restart_after(async |_| copy(&data, &older)).await;
     assert_eq!(login(&service, &people[0], wrong, 1).await.decision, Decision::NoMatch);
     // The vault's count is read at every start, so the next seal includes the row that the failure wrote.
-    let service = service.restart(config.clone()).await;
+    let mut service = service.restart().await;
     let last = login(&service, &people[0], right, 2).await;
     let (newest, number) = (last.alone(), last.number);
     assert!(newest.generation > first.alone().generation && newest.restored == 0, "{first:?} {newest:?}");
@@ -115,12 +104,13 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
             assert!(why.contains("from the newest backup") && why.contains("--accept-older-vault"), "{why}");
         }
     };
-    let service = service.restart_after(accepting.clone(), between).await;
+    service.config = accepting.clone();
+    let service = service.restart_after(between).await;
     let taken = login(&service, &people[0], right, 3).await.alone();
     assert_eq!(taken.restored, 1);
     assert!(taken.generation > newest.generation, "it is never again what it was");
     // The flag does not count again where nothing is older.
-    let service = service.restart(accepting).await;
+    let service = service.restart().await;
     assert_eq!(login(&service, &people[0], right, 4).await.alone().restored, 1);
     let audited = passes(&audit(&data, &root));
     let notice = format!(
@@ -131,7 +121,7 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
 
     // A missing vault is not an older copy, and no new one is made.
     assert!(service.server.shutdown().await);
-    put_vault(folder.path(), &data);
+    put_vault(data.parent().unwrap(), &data);
     let why = refusal(&config, &service.customer.clock).await;
     assert!(why.contains("vault.sqlite is missing") && why.contains("from one backup"), "{why}");
 }
@@ -142,9 +132,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, older, data) =
         (folder.path().join("keys"), folder.path().join("older"), folder.path().join("data"));
-    let listen = key_holder_process::listen();
-    KeyHolder::init(&keys, &data, &listen);
-    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let mut key_holder = KeyHolder::beside(&keys, &data);
     let config = key_holder.config(&data);
     let service = Service::new(config.clone()).await;
     let people = service.people(2, 1, 62).await;
@@ -152,22 +140,22 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     let (right, wrong) = (&people[0].face, &people[1].face);
     key_holder.kill();
     copy(&keys, &older);
-    key_holder = KeyHolder::start(&keys, &listen);
+    key_holder.again();
     wait_for(&service, 200).await;
     assert_eq!(login(&service, &people[0], wrong, 1).await.decision, Decision::NoMatch);
-    let service = service.restart(config.clone()).await;
+    let service = service.restart().await;
     let newest = login(&service, &people[0], right, 2).await.alone();
     assert_eq!(newest.restored, 0);
 
     // With its job log, so that the key-holder itself notices nothing.
     key_holder.kill();
     copy(&older, &keys);
-    key_holder = KeyHolder::start(&keys, &listen);
-    let service = service.restart(config.clone()).await;
+    key_holder.again();
+    let mut service = service.restart().await;
     let why = wait_for(&service, 503).await;
     assert!(why.contains("the vault of key-holder 1 is older"), "{why}");
     assert!(why.contains(&format!("{} and 0 were seen", newest.generation)), "{why}");
-    let refused = service.authenticate(&service.request(&people[0], right, 3)).await;
+    let refused = service.login(&people[0], right, 3).await;
     refused.problem(503, "key-holder-unavailable");
     assert!(
         refused.text().contains("start that key-holder once with --accept-older-vault"),
@@ -175,11 +163,9 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
         refused.text()
     );
     // Operations that would raise the older vault's count, and so hide that it is older, are refused.
-    let path = format!("/v1/tenants/{}", hex::encode(service.tenant));
+    let path = service.path("");
     service.enrol(&people[1], "into-the-older").await.problem(503, "key-holder-unavailable");
-    let deleted =
-        service.public.send(hyper::Method::DELETE, &service::templates_path(&people[0]), &[], "").await;
-    deleted.problem(503, "key-holder-unavailable");
+    service.public.delete(&service::templates_path(&people[0])).await.problem(503, "key-holder-unavailable");
     let tenant = serde_json::json!({"name": "other", "policy": service::policy()});
     service.admin.post("/v1/tenants", &tenant).await.problem(503, "key-holder-unavailable");
     for operation in ["reset-malformed", "key-rotation"] {
@@ -188,7 +174,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     }
 
     key_holder.kill();
-    let mut program = key_holder_process::trefoil(&["key-holder"], &keys, &listen);
+    let mut program = key_holder_process::trefoil(&["key-holder"], &keys, key_holder.listen());
     let mut key_holder = KeyHolder::run(program.arg("--accept-older-vault"));
     wait_for(&service, 200).await;
     let taken = login(&service, &people[0], right, 4).await;
@@ -198,11 +184,10 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
 
     // One that has not shown its vault since the start may be an older copy.
     key_holder.kill();
-    let mut brief = config.clone();
-    brief.key_holder.timeout_ms = 500;
-    let service = service.restart(brief).await;
-    service.authenticate(&service.request(&people[0], right, 5)).await.problem(503, "key-holder-unavailable");
-    let _key_holder = KeyHolder::start(&keys, &listen);
+    service.config.key_holder.timeout_ms = 500;
+    let service = service.restart().await;
+    service.login(&people[0], right, 5).await.problem(503, "key-holder-unavailable");
+    key_holder.again();
     wait_for(&service, 200).await;
     assert!(service.server.shutdown().await);
 
@@ -216,18 +201,15 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
 async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let configs = quorum::init(&folder.path().join("three"), &data);
-    let mut holders = configs.each_ref().map(|config| quorum::start(config));
-    let mut config = service::config(&data);
-    config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
-    config.key_holder.timeout_ms = 60_000;
+    let mut three = Three::beside(&data, quorum::start);
+    let mut config = three.config(&data);
     // Nothing is sealed yet, because the disk is full, so the next process knows only the vaults that it sees.
     let mut full = config.clone();
     full.disk.low_water_mib = 1 << 40;
     let service = Service::new(full).await;
-    holders[1].kill();
+    three.holders[1].kill();
     config.key_holder.timeout_ms = 3000;
-    let service = service.restart(config).await;
+    let service = service.restart().await;
     // A root's receipt needs no key-holder.
     let mut generation = 0;
     let mut seal = async || {
@@ -242,7 +224,7 @@ async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
     };
     let vaults = seal().await;
     assert!(matches!(vaults[..], [Some(_), None, Some(_)]), "{vaults:?}");
-    holders[1] = quorum::start(&configs[1]);
+    three.back(1);
     let vaults = loop {
         let vaults = seal().await;
         if vaults[1].is_some() {
@@ -250,34 +232,26 @@ async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
         }
     };
     assert!(vaults.iter().all(Option::is_some), "{vaults:?}");
-    holders[1].kill();
+    three.holders[1].kill();
     let unchanged = seal().await;
     assert_eq!(unchanged[1], vaults[1], "what was seen last");
-    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
     let folder = tempfile::tempdir().unwrap();
-    let (three, data, older) =
-        (folder.path().join("three"), folder.path().join("data"), folder.path().join("older"));
-    let configs = quorum::init(&three, &data);
+    let [seats, data, older] = ["three", "data", "older"].map(|name| folder.path().join(name));
     // However slow the machine is, no call is given up, and no budget is spent: a login that failed for either reason would be refused below.
-    let mut holders = configs.each_ref().map(|config| quorum::start_lax(config));
-    let mut config = service::config(&data);
-    config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
-    config.key_holder.timeout_ms = 60_000;
-    let mut policy = service::policy();
-    policy["attempts"] = service::unlimited();
-    let service = Service::with_policy(config, policy).await;
+    let mut three = Three::beside(&data, quorum::start_lax);
+    let service = Service::with_policy(three.config(&data), service::lenient()).await;
     let people = service.people(2, 1, 64).await;
     service.welcome(&people[0]).await;
     let (right, wrong) = (&people[0].face, &people[1].face);
     let counted = async || service.admin.metric("trefoil_key_holder_vault_generation{seat=\"2\"}").await;
     login(&service, &people[0], right, 1).await;
-    holders[1].kill();
-    copy(&three.join("2"), &older);
-    holders[1] = quorum::start_lax(&configs[1]);
+    three.holders[1].kill();
+    copy(&seats.join("2"), &older);
+    three.back(1);
     wait_for(&service, 200).await;
     let copied: u64 = rusqlite::Connection::open(older.join("vault.sqlite"))
         .and_then(|vault| vault.query_row("SELECT generation FROM authentic", [], |row| row.get(0)))
@@ -292,14 +266,14 @@ async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
     }
 
     // With its job log, so that the key-holder itself notices nothing.
-    holders[1].kill();
-    copy(&older, &three.join("2"));
-    holders[1] = quorum::start_lax(&configs[1]);
+    three.holders[1].kill();
+    copy(&older, &seats.join("2"));
+    three.back(1);
     // Its count is read every second.
     let path = service::templates_path(&people[1]);
     let begun = Instant::now();
     let refused = loop {
-        let deleted = service.public.send(hyper::Method::DELETE, &path, &[], "").await;
+        let deleted = service.public.delete(&path).await;
         if deleted.text().contains("the vault of key-holder 2 is older") {
             break deleted;
         }
@@ -313,5 +287,4 @@ async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
         assert_eq!(decided, if face == right { Decision::Match } else { Decision::NoMatch });
     }
     wait_for(&service, 200).await;
-    assert!(service.server.shutdown().await);
 }

@@ -1,14 +1,9 @@
 //! A canary in each field of requests, in their headers and paths. Answers, the log at its most detailed level, metrics and status show none of it.
 
 use super::provoked::{NUMBER, WORD, folder};
-use crate::http::Reply;
-use crate::program::Program;
-use crate::service;
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hyper::Method;
-use serde_json::{Value, json};
-use std::fs::File;
 use trefoil_testing::contains;
 
 /// The listener, the path, headers, and bodies with what is wrong with each.
@@ -47,12 +42,10 @@ async fn neither_answers_nor_the_log_nor_metrics_show_a_field_of_a_request() {
     let log = folder.path("log");
     let variables = [("TREFOIL_LOG_FILTER", "trace")];
     let program = Program::start(&folder.path("data"), File::create(&log).unwrap(), &variables);
-    let tenant = json!({"name": "shop", "policy": service::policy()});
-    let created = program.admin.post("/v1/tenants", &tenant).await.json();
-    let tenant_path = format!("/v1/tenants/{}", created["tenant_id"].as_str().unwrap());
-    let keys = format!("{tenant_path}/api-keys");
-    let key = program.admin.post(&keys, &json!({"scopes": ["enrol", "authenticate", "issue"]})).await.json();
-    let public = program.public.with_bearer(key["api_key"].as_str().unwrap());
+    let tenant = program.admin.tenant(&service::policy()).await;
+    let keys = format!("/v1/tenants/{tenant}/api-keys");
+    let key = program.admin.api_key(tenant, &["enrol", "authenticate", "issue"]).await;
+    let public = program.public.with_bearer(&key);
     let face: Vec<i32> = (-60..68).collect();
     let login = json!({
         "handle": "00".repeat(32), "session_id": "00".repeat(32), "audience": "a.example", "nonce": "00".repeat(16),

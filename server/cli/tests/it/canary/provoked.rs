@@ -1,13 +1,10 @@
 //! A canary in every file, variable, argument, address and field that the product reads. Errors about them say what they are, and show none of it.
 
-use crate::cli::trefoil;
+use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use trefoil_testing::{Patterns, search};
 
 /// Of letters that all of PEM, base64 and JSON may have.
@@ -123,8 +120,7 @@ impl Folder {
     /// A data directory with keys.
     fn data(&self) -> String {
         let data = self.path("data").to_str().unwrap().to_owned();
-        let init = trefoil(&["keys", "init", "--issuer", "https://a.example", "--data-dir", &data]);
-        assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
+        trefoil(&["keys", "init", "--issuer", "https://a.example", "--data-dir", &data]).done();
         data
     }
 

@@ -1,27 +1,58 @@
 //! Commands that do not reach their service, or that the service refuses.
 
-use super::{Answer, Folder, says};
-use crate::cli::{code, trefoil};
-use crate::program::Program;
-use crate::service;
+use super::{Folder, check, columns};
+use crate::world::*;
 use std::net::TcpListener;
-use std::process::Stdio;
-use std::sync::Arc;
 
-#[expect(clippy::too_many_lines, reason = "one table of mistakes")]
+/// Each command, with files and addresses in capitals, and what its error names. HAND_IN, OPERATOR and WALLET are the beginnings of commands.
+const COMMANDS: &str = "\
+no --ca | log hand-in --service PUBLIC NOTE | certificate | https:// | --ca
+--ca missing | HAND_IN PUBLIC --ca /nowhere/c.pem | cannot be read | /nowhere/c.pem | --ca takes a PEM file
+--ca no PEM | HAND_IN PUBLIC --ca NO_PEM | certificate | NO_PEM | give a PEM file
+another service's | HAND_IN PUBLIC --ca OTHER | neither the expected one | /v1/log | Give its own with --ca
+another service's, by file and address | HAND_IN PUBLIC --ca OTHER | certificate | PUBLIC | --ca OTHER: 
+another service's, audit | log audit --service PUBLIC --ca OTHER --trust-root ROOT | certificate | PUBLIC | --ca OTHER: 
+another service's, registration | issuer register --directory ISSUER --ca OTHER --admin ADMIN --admin-token-file TOKEN | certificate | ADMIN | --ca OTHER: 
+another service's, upload | WALLET upload NOTE --service PUBLIC --ca OTHER --wallet FILE | certificate | PUBLIC | --ca OTHER: 
+another name's | HAND_IN PUBLIC --ca ELSEWHERE | certificate | /v1/log | --ca
+http | HAND_IN http://127.0.0.1:1 --ca OWN | must look like | http://127.0.0.1:1 | https://host:port
+no scheme | HAND_IN 127.0.0.1:8443 --ca OWN | must look like | 127.0.0.1:8443 | https://host:port
+wrong port | HAND_IN NOBODY --ca OWN | nothing listens there | /v1/log | correct host and port
+no TLS | HAND_IN NOT_TLS --ca OWN | does not speak TLS | /v1/log | Check the port
+no such name | HAND_IN https://no.such.invalid --ca OWN | cannot be looked up | /v1/log | Correct it in the address
+another name | HAND_IN NAMED_AT --ca NAMED_CA | its certificate is for other names | /v1/log | tls.names
+expired certificate | HAND_IN ENDED_AT --ca ENDED_CA | its certificate has expired | /v1/log | renew the certificate
+admin on the public port | OPERATOR tenant list --admin PUBLIC | route-unknown | PUBLIC | admin API
+stopped | OPERATOR tenant list --admin NOBODY | nothing listens there | NOBODY | trefoil serve
+wrong token | OPERATOR tenant list --admin ADMIN --admin-token-file NO_PEM | caller-unauthenticated | NO_PEM | --admin-token-file
+wrong directory | admin tenant list --data-dir /nowhere | cannot be read | /nowhere/tls-certificate.pem | --data-dir
+tenant is no id | OPERATOR tenant show shop | shop | <TENANT> | 32 hexadecimal digits
+unknown tenant | OPERATOR tenant show TENANT_ID --admin ADMIN | tenant-unknown | ADMIN | trefoil admin tenant list
+unknown scope | OPERATOR api-key create --tenant TENANT_ID --scope all | all | --scope | enrol
+time in words | OPERATOR api-key create --tenant TENANT_ID --scope enrol --expires tomorrow | tomorrow | --expires | 2026-11-20T09:47:40Z
+unknown class | OPERATOR CREATE --embedder facenet-128 --fmr-class 9 | no calibration | /policy/threshold | known are
+no model | OPERATOR CREATE | name the model | /policy/embedder | known are facenet-128 2
+another model without a score | OPERATOR CREATE --embedder arcface-128 | no calibration | /policy/threshold | --score S --fmr-class K
+a score out of range | OPERATOR CREATE --embedder arcface-128 --score -99999 | -32768 to 32768 | /policy/threshold/calibrated/score | Correct the fields
+policy is no JSON | OPERATOR tenant create x --policy NO_PEM | is not a policy | NO_PEM | API.md
+another token's file | OPERATOR tenant list --admin ADMIN --admin-token-file /nowhere/t | cannot be read | /nowhere/t | --admin-token-file
+verify without a file | verify /nowhere/a --trust-root ROOT | cannot be read | /nowhere/a | check the path
+verify with no trust root | verify TOKEN --trust-root NO_PEM | trust root | NO_PEM | export-trust-root
+wallet that does not exist | WALLET show --wallet /nowhere/w | No such file | /nowhere/w | trefoil wallet create
+wallet that exists | WALLET create --wallet NO_PEM | a secret is not overwritten | NO_PEM | choose another file with --wallet
+no credential | WALLET receive NO_PEM --wallet none.wallet | not a credential | NO_PEM | trefoil issuer export
+operator by name | OPERATOR operator revoke bob | bob | <OPERATOR> | trefoil admin operator list
+issuer made twice | issuer init --directory ISSUER --tenant TENANT_ID --passphrase-file TOKEN | an issuer directory already | ISSUER | --directory";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_do() {
     let folder = Folder { folder: tempfile::tempdir().unwrap() };
     let program = Program::start(&folder.path("data"), Stdio::null(), &[]);
     let [public, admin] = [&program.public, &program.admin].map(|end| format!("https://{}", end.address));
-    let ca = folder.text("data/tls-certificate.pem");
-    let token = folder.text("data/admin.token");
-    let [other, _] = folder.certificate("localhost");
-    let (no_pem, note) = (folder.file("no.pem", "x"), folder.file("note", "x"));
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = silent.local_addr().unwrap();
+    let nobody = format!("https://{}", silent.local_addr().unwrap());
     drop(silent);
-    let (nobody, plain) = (format!("https://{nobody}"), TcpListener::bind("127.0.0.1:0").unwrap());
+    let plain = TcpListener::bind("127.0.0.1:0").unwrap();
     let not_tls = format!("https://{}", plain.local_addr().unwrap());
     std::thread::spawn(move || {
         for connection in plain.incoming() {
@@ -30,230 +61,55 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
                 .and_then(|mut connection| connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
         }
     });
-    let [elsewhere, _] = folder.certificate("elsewhere.example");
-    let hand_in = |url: &str, ca: &[&str]| {
-        folder.said(&[&["log", "hand-in", "--service", url], ca, &[note.as_str()]].concat(), &[])
-    };
-    let operator = |arguments: &[&str]| {
-        folder.said(&[&["admin", "--data-dir", &folder.text("data")], arguments].concat(), &[])
-    };
-    let at = ["--admin", admin.as_str()];
-    let tenant = "00".repeat(16);
-    let mut wrong = Vec::new();
-    let mut count = 0;
-    let mut answers = |mistake: &str, said: String, answer: Answer<'_>| {
-        answer.check(mistake, &said, &mut wrong);
-        count += 1;
-    };
-    answers("no --ca", hand_in(&public, &[]), says("certificate", "https://", "--ca"));
-    answers(
-        "--ca missing",
-        hand_in(&public, &["--ca", "/nowhere/c.pem"]),
-        says("cannot be read", "/nowhere/c.pem", "--ca takes a PEM file"),
-    );
-    answers(
-        "--ca no PEM",
-        hand_in(&public, &["--ca", &no_pem]),
-        says("certificate", &no_pem, "give a PEM file"),
-    );
-    answers(
-        "another service's",
-        hand_in(&public, &["--ca", &other]),
-        says("neither the expected one", "/v1/log", "Give its own with --ca"),
-    );
-    answers(
-        "another service's, by file and address",
-        hand_in(&public, &["--ca", &other]),
-        says("certificate", &public, &format!("--ca {other}: ")),
-    );
-    let audited = ["log", "audit", "--service", &public, "--ca", &other, "--trust-root"];
-    let (directory, wallet) = (folder.text("issuer-1"), folder.text("w.wallet"));
-    let issuer_of = ["issuer", "register", "--directory", &directory, "--ca", &other];
-    let passphrase = ["--wallet", &wallet, "--passphrase-file", &token];
-    for made in [
-        &["issuer", "init", "--directory", &directory, "--tenant", &tenant, "--passphrase-file", &token][..],
-        &[&["wallet", "create"], &passphrase[..]].concat(),
-    ] {
-        assert_eq!(code(&trefoil(made)), 0, "{made:?}");
-    }
-    for (mistake, said, place) in [
-        (
-            "another service's, audit",
-            folder.said(&[&audited[..], &[&folder.text("data/trust-root.json")]].concat(), &[]),
-            &public,
-        ),
-        (
-            "another service's, registration",
-            folder.said(&[&issuer_of[..], &["--admin", &admin, "--admin-token-file", &token]].concat(), &[]),
-            &admin,
-        ),
-        (
-            "another service's, upload",
-            folder.said(
-                &[&["wallet", "upload", &note, "--service", &public, "--ca", &other], &passphrase[..]]
-                    .concat(),
-                &[],
-            ),
-            &public,
-        ),
-    ] {
-        answers(mistake, said, says("certificate", place, &format!("--ca {other}: ")));
-    }
-    answers(
-        "another name's",
-        hand_in(&public, &["--ca", &elsewhere]),
-        says("certificate", "/v1/log", "--ca"),
-    );
-    answers(
-        "http",
-        hand_in("http://127.0.0.1:1", &["--ca", &ca]),
-        says("must look like", "http://127.0.0.1:1", "https://host:port"),
-    );
-    answers(
-        "no scheme",
-        hand_in("127.0.0.1:8443", &["--ca", &ca]),
-        says("must look like", "127.0.0.1:8443", "https://host:port"),
-    );
-    answers(
-        "wrong port",
-        hand_in(&nobody, &["--ca", &ca]),
-        says("nothing listens there", "/v1/log", "correct host and port"),
-    );
-    answers(
-        "no TLS",
-        hand_in(&not_tls, &["--ca", &ca]),
-        says("does not speak TLS", "/v1/log", "Check the port"),
-    );
-    answers(
-        "no such name",
-        hand_in("https://no.such.invalid", &["--ca", &ca]),
-        says("cannot be looked up", "/v1/log", "Correct it in the address"),
-    );
+    let ([other, _], [elsewhere, _]) =
+        (folder.certificate("localhost"), folder.certificate("elsewhere.example"));
     let [named, ended] = others(&folder).await;
-    answers(
-        "another name",
-        hand_in(&named.0, &["--ca", &named.1]),
-        says("its certificate is for other names", "/v1/log", "tls.names"),
-    );
-    answers(
-        "expired certificate",
-        hand_in(&ended.0, &["--ca", &ended.1]),
-        says("its certificate has expired", "/v1/log", "renew the certificate"),
-    );
-    answers(
-        "admin on the public port",
-        operator(&["tenant", "list", "--admin", &public]),
-        says("route-unknown", &public, "admin API"),
-    );
-    answers(
-        "stopped",
-        operator(&["tenant", "list", "--admin", &nobody]),
-        says("nothing listens there", &nobody, "trefoil serve"),
-    );
-    answers(
-        "wrong token",
-        operator(&[&["tenant", "list", "--admin-token-file", &no_pem], &at[..]].concat()),
-        says("caller-unauthenticated", &no_pem, "--admin-token-file"),
-    );
-    answers(
-        "wrong directory",
-        folder.said(&["admin", "tenant", "list", "--data-dir", "/nowhere"], &[]),
-        says("cannot be read", "/nowhere/tls-certificate.pem", "--data-dir"),
-    );
-    answers(
-        "tenant is no id",
-        operator(&["tenant", "show", "shop"]),
-        says("shop", "<TENANT>", "32 hexadecimal digits"),
-    );
-    answers(
-        "unknown tenant",
-        operator(&[&["tenant", "show", &tenant], &at[..]].concat()),
-        says("tenant-unknown", &admin, "trefoil admin tenant list"),
-    );
-    answers(
-        "unknown scope",
-        operator(&["api-key", "create", "--tenant", &tenant, "--scope", "all"]),
-        says("all", "--scope", "enrol"),
-    );
-    answers(
-        "time in words",
-        operator(&["api-key", "create", "--tenant", &tenant, "--scope", "enrol", "--expires", "tomorrow"]),
-        says("tomorrow", "--expires", "2026-11-20T09:47:40Z"),
-    );
-    let model = |name: &'static str| ["tenant", "create", "x", "--audience", "x", "--embedder", name];
-    answers(
-        "unknown class",
-        operator(&[&model("facenet-128")[..], &["--fmr-class", "9"], &at[..]].concat()),
-        says("no calibration", "/policy/threshold", "known are"),
-    );
-    answers(
-        "no model",
-        operator(&[&["tenant", "create", "x", "--audience", "x"], &at[..]].concat()),
-        says("name the model", "/policy/embedder", "known are facenet-128 2"),
-    );
-    answers(
-        "another model without a score",
-        operator(&[&model("arcface-128")[..], &at[..]].concat()),
-        says("no calibration", "/policy/threshold", "--score S --fmr-class K"),
-    );
-    answers(
-        "a score out of range",
-        operator(&[&model("arcface-128")[..], &["--score", "-99999"], &at[..]].concat()),
-        says("-32768 to 32768", "/policy/threshold/calibrated/score", "Correct the fields"),
-    );
-    answers(
-        "policy is no JSON",
-        operator(&["tenant", "create", "x", "--policy", &no_pem]),
-        says("is not a policy", &no_pem, "API.md"),
-    );
-    answers(
-        "another token's file",
-        operator(&[&["tenant", "list", "--admin-token-file", "/nowhere/t"], &at[..]].concat()),
-        says("cannot be read", "/nowhere/t", "--admin-token-file"),
-    );
-    let trust_root = folder.text("data/trust-root.json");
-    answers(
-        "verify without a file",
-        folder.said(&["verify", "/nowhere/a", "--trust-root", &trust_root], &[]),
-        says("cannot be read", "/nowhere/a", "check the path"),
-    );
-    answers(
-        "verify with no trust root",
-        folder.said(&["verify", &token, "--trust-root", &no_pem], &[]),
-        says("trust root", &no_pem, "export-trust-root"),
-    );
-    answers(
-        "wallet that does not exist",
-        folder.said(&["wallet", "show", "--wallet", "/nowhere/w", "--passphrase-file", &token], &[]),
-        says("No such file", "/nowhere/w", "trefoil wallet create"),
-    );
-    answers(
-        "wallet that exists",
-        folder.said(&["wallet", "create", "--wallet", &no_pem, "--passphrase-file", &token], &[]),
-        says("a secret is not overwritten", &no_pem, "choose another file with --wallet"),
-    );
-    answers(
-        "no credential",
-        folder.said(
-            &["wallet", "receive", &no_pem, "--wallet", "none.wallet", "--passphrase-file", &token],
-            &[],
-        ),
-        says("not a credential", &no_pem, "trefoil issuer export"),
-    );
-    answers(
-        "operator by name",
-        operator(&["operator", "revoke", "bob"]),
-        says("bob", "<OPERATOR>", "trefoil admin operator list"),
-    );
-    let again =
-        ["issuer", "init", "--directory", &directory, "--tenant", &tenant, "--passphrase-file", &token];
-    answers(
-        "issuer made twice",
-        folder.said(&again, &[]),
-        says("an issuer directory already", &directory, "--directory"),
-    );
+    let names = [
+        ("PUBLIC", public),
+        ("ADMIN", admin),
+        ("NOBODY", nobody),
+        ("NOT_TLS", not_tls),
+        ("NAMED_AT", named.0),
+        ("NAMED_CA", named.1),
+        ("ENDED_AT", ended.0),
+        ("ENDED_CA", ended.1),
+        ("OWN", folder.text("data/tls-certificate.pem")),
+        ("OTHER", other),
+        ("ELSEWHERE", elsewhere),
+        ("ROOT", folder.text("data/trust-root.json")),
+        ("TOKEN", folder.text("data/admin.token")),
+        ("NO_PEM", folder.file("no.pem", "x")),
+        ("NOTE", folder.file("note", "x")),
+        ("ISSUER", folder.text("issuer-1")),
+        ("FILE", folder.text("w.wallet")),
+        ("TENANT_ID", "00".repeat(16)),
+    ];
+    let named = |row: &str| names.iter().fold(row.to_owned(), |row, (name, is)| row.replace(name, is));
+    for made in [
+        "issuer init --directory ISSUER --tenant TENANT_ID --passphrase-file TOKEN",
+        "wallet create --wallet FILE --passphrase-file TOKEN",
+    ] {
+        assert_eq!(code(&trefoil(&named(made).split(' ').collect::<Vec<_>>())), 0, "{made}");
+    }
+    let data = folder.text("data");
+    let mut wrong = Vec::new();
+    for row in COMMANDS.lines() {
+        let [mistake, command, answer] = columns(row);
+        // What every command of a kind has, at its end.
+        let (beginning, end) = match command.split(' ').next().unwrap() {
+            "HAND_IN" => ("log hand-in --service", " NOTE".to_owned()),
+            "OPERATOR" => ("admin", format!(" --data-dir {data}")),
+            "WALLET" => ("wallet", " --passphrase-file TOKEN".to_owned()),
+            other => (other, String::new()),
+        };
+        let create = if command.contains("CREATE") { " --audience x --admin ADMIN" } else { "" };
+        let rest = command.split_once(' ').unwrap().1.replace("CREATE", "tenant create x");
+        let line = named(&format!("{beginning} {rest}{create}{end}"));
+        let said = folder.said(&line.split(' ').collect::<Vec<_>>(), &[]);
+        check(mistake, &said, &named(answer), &mut wrong);
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(count, 37);
+    assert_eq!(COMMANDS.lines().count(), 37);
 }
 
 /// Two services with certificates that no client takes: for another name, and one that has expired. Their addresses and certificates.
