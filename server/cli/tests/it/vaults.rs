@@ -204,9 +204,10 @@ async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
     // Nothing is sealed yet, because the disk is full, so the next process knows only the vaults that it sees.
     let mut full = config.clone();
     full.disk.low_water_mib = 1 << 40;
-    let service = Service::new(full).await;
+    let mut service = Service::new(full).await;
     three.holders[1].kill();
     config.key_holder.timeout_ms = 3000;
+    service.config = config;
     let service = service.restart().await;
     // A root's receipt needs no key-holder.
     let mut generation = 0;
