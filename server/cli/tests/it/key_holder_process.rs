@@ -42,14 +42,22 @@ impl KeyHolder {
     }
 
     pub(crate) fn start(keys: &Path, listen: &str) -> KeyHolder {
-        let mut started = KeyHolder::run(&mut trefoil(&["key-holder"], keys, listen));
+        KeyHolder::start_with(keys, listen, &[])
+    }
+
+    fn start_with(keys: &Path, listen: &str, more: &[&str]) -> KeyHolder {
+        let mut started = KeyHolder::run(trefoil(&["key-holder"], keys, listen).args(more));
         started.place = (keys.to_owned(), listen.to_owned());
         started
     }
 
     /// Starts one again that was killed.
     pub(crate) fn again(&mut self) {
-        *self = KeyHolder::start(&self.place.0, &self.place.1);
+        self.again_with(&[]);
+    }
+
+    pub(crate) fn again_with(&mut self, more: &[&str]) {
+        *self = KeyHolder::start_with(&self.place.0, &self.place.1, more);
     }
 
     pub(crate) fn listen(&self) -> &str {

@@ -1,7 +1,6 @@
 //! Older copies of a key-holder's vault under a newer log of seals: refused, or taken by name, which every seal shows.
 
 use crate::key_holder::wait_for;
-use crate::key_holder_process::{self};
 use crate::quorum::{self, Three};
 use crate::world::*;
 use trefoil_api::PublishedRoot;
@@ -174,8 +173,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     }
 
     key_holder.kill();
-    let mut program = key_holder_process::trefoil(&["key-holder"], &keys, key_holder.listen());
-    let mut key_holder = KeyHolder::run(program.arg("--accept-older-vault"));
+    key_holder.again_with(&["--accept-older-vault"]);
     wait_for(&service, 200).await;
     let taken = login(&service, &people[0], right, 4).await;
     assert_eq!((taken.decision, taken.alone().restored), (Decision::Match, 1));
@@ -206,9 +204,10 @@ async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
     // Nothing is sealed yet, because the disk is full, so the next process knows only the vaults that it sees.
     let mut full = config.clone();
     full.disk.low_water_mib = 1 << 40;
-    let service = Service::new(full).await;
+    let mut service = Service::new(full).await;
     three.holders[1].kill();
     config.key_holder.timeout_ms = 3000;
+    service.config = config;
     let service = service.restart().await;
     // A root's receipt needs no key-holder.
     let mut generation = 0;
