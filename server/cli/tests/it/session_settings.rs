@@ -4,12 +4,16 @@
 use crate::key_holder::wait_for;
 use crate::service::{self, Service, answer};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tempfile::TempDir;
 use trefoil_api::Decision;
 use trefoil_pipeline::Clock;
-use trefoil_server::config::DatabaseUrl;
+use trefoil_server::config::{Config, DatabaseUrl};
 use trefoil_server::server::Server as Trefoil;
 use trefoil_testing::postgres::Server;
+
+/// For a refusal that the service gives within seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Settings that a role may have for reasons of another program.
 const SETTINGS: [&str; 18] = [
@@ -33,14 +37,20 @@ const SETTINGS: [&str; 18] = [
     "extra_float_digits = -15",
 ];
 
+/// A server of its own, the name of a database there, and the configuration of a service that keeps its store in it.
+fn set_up(folder: &TempDir) -> Option<(Server, String, Config)> {
+    let server = Server::start(&[])?;
+    let url = server.database();
+    let database = url.split(['/', '?']).nth(3)?.to_owned();
+    let mut config = service::config(&folder.path().join("data"));
+    (config.store.url, config.store.timeout_ms) = (DatabaseUrl(url), 10_000);
+    Some((server, database, config))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_of_the_role_change_nothing_that_is_stored() {
-    let Some(server) = Server::start(&[]) else { return };
-    let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
-    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
-    let mut config = service::config(&folder.path().join("data"));
-    config.store.url = DatabaseUrl(url.clone());
-    config.store.timeout_ms = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let Some((server, database, config)) = set_up(&folder) else { return };
     for setting in SETTINGS {
         server.sql("postgres", &format!("ALTER DATABASE {database} SET {setting}"));
     }
@@ -77,12 +87,8 @@ const CHANGED: [(&str, &str, &str); 4] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_with_other_schemas_than_the_first_or_that_may_not_write_is_refused_by_name() {
-    let Some(server) = Server::start(&[]) else { return };
-    let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
-    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
-    let mut config = service::config(&folder.path().join("data"));
-    config.store.url = DatabaseUrl(url.clone());
-    config.store.timeout_ms = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let Some((server, database, config)) = set_up(&folder) else { return };
     let service = Service::new(config.clone()).await;
     let people = service.people(1, 1, 74).await;
     service.welcome(&people[0]).await;
@@ -101,14 +107,9 @@ async fn a_session_with_other_schemas_than_the_first_or_that_may_not_write_is_re
         };
         alter(&format!("SET {setting}"));
         server.sql(&database, end);
-        let begun = Instant::now();
-        loop {
-            let refused = wait_for(&service, 503).await;
-            if refused.contains(says) {
-                break;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "{setting}: {refused}");
-        }
+        let refusal = async { while !wait_for(&service, 503).await.contains(says) {} };
+        let is_refused = tokio::time::timeout(PATIENCE, refusal).await.is_ok();
+        assert!(is_refused, "{setting}: the service does not say that {says}");
         alter(&format!("RESET {name}"));
         server.sql(&database, end);
         wait_for(&service, 200).await;
