@@ -1,6 +1,7 @@
 //! Tests of the rows that the file keeps, deletes and refuses.
 
 use super::*;
+use trefoil_matching::{AttemptPolicy, DecisionPolicy};
 
 /// Without keys.
 fn tenant() -> TenantRecord {
@@ -106,7 +107,8 @@ fn after_a_lost_write_attempts_wait_for_their_own() {
 #[test]
 fn a_renewal_takes_the_place_of_one_before_and_of_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
-    let vault = SqliteVault::open(&directory.path().join("vault.sqlite"), &[9; 32]).unwrap();
+    let vault =
+        SqliteVault::open(&directory.path().join("vault.sqlite"), &[9; 32]).unwrap();
     let elsewhere = TenantRecord { tenant: TenantId::new([2; 16]), ..tenant() };
     vault.put_tenant(&tenant()).and_then(|()| vault.put_tenant(&elsewhere)).unwrap();
     let other_handle = SubjectRecord { handle: Handle::new([5; 32]), ..subject(10, 1, Some(4)) };
@@ -133,7 +135,8 @@ fn a_vault_of_another_version_is_refused_with_both_versions() {
     let path = directory.path().join("vault.sqlite");
     drop(SqliteVault::open(&path, &[9; 32]).unwrap());
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
-    let refused = SqliteVault::open(&path, &[9; 32]).err().map(|cause| cause.to_string());
+    let refused =
+        SqliteVault::open(&path, &[9; 32]).err().map(|cause| cause.to_string());
     let text = "has schema version 2, this program knows 1; use the program that wrote it";
     assert!(refused.as_ref().is_some_and(|cause| cause.contains(text)), "{refused:?}");
 }

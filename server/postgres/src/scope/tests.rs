@@ -8,8 +8,9 @@ use crate::table::{RowMac, Rows};
 use crate::tests::{H, SECRET, T, fill, open};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
-use trefoil_storage::store::table::{Column as _, Record as _};
-use trefoil_storage::store::{Enrolled, Records as _, Rows as _, Session, StoreError};
+use trefoil_storage::store::{Enrolled, Session, StoreError};
+use trefoil_storage::table::{Column as _, Record as _};
+use trefoil_storage::table::{Records as _, Rows as _};
 use trefoil_testing::postgres::Server;
 use trefoil_types::SessionId;
 
