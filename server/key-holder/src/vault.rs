@@ -43,19 +43,11 @@ pub struct SqliteVault {
 }
 
 impl SqliteVault {
-    /// Opens or creates the file. `secret` wraps the secrets in it, and authenticates every row.
+    /// Opens or creates the file; the thread that writes is under `supervisor`. `secret` wraps the secrets in it, and authenticates every row.
     ///
     /// # Errors
     /// [`StoreError::Altered`] when another program wrote to the file.
-    pub fn open(path: &Path, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
-        SqliteVault::open_under(&Supervisor::default(), path, secret)
-    }
-
-    /// As [`SqliteVault::open`], for a process that ends when the writing thread panics.
-    ///
-    /// # Errors
-    /// As [`SqliteVault::open`].
-    pub fn open_under(
+    pub fn open(
         supervisor: &Supervisor,
         file: impl Into<DatabaseFile>,
         secret: &[u8; 32],
