@@ -4,11 +4,10 @@ use super::*;
 use std::time::Instant;
 use trefoil_attest::Restoration;
 use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::store::suite::{H, T, fill, note, tenant};
 use trefoil_storage::store::*;
 use trefoil_testing::postgres::Server;
 
-pub(crate) const T: TenantId = TenantId::new([1; 16]);
-pub(crate) const H: Handle = Handle::new([3; 32]);
 pub(crate) const SECRET: [u8; 32] = [7; 32];
 /// For tests that do not wait for it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -31,105 +30,6 @@ pub(crate) fn open(url: &str) -> Result<Postgres, StoreError> {
     Ok(open_with(url, PATIENCE, Opening::default())?.0)
 }
 
-fn note() -> Note {
-    Note { tenant: T, statement: vec![1; 20], once: None }
-}
-
-fn tenant() -> Tenant {
-    Tenant {
-        id: T,
-        name: "a\0b".to_owned(),
-        policy: "{}".to_owned(),
-        policy_version: 1,
-        public_key: vec![0; 37],
-        next_key: Some(vec![0; 37]),
-        wrapped_key: vec![5; 60],
-        created_at: 6,
-        disabled_at: None,
-        deleted_at: None,
-    }
-}
-
-/// A row in each table.
-pub(crate) fn fill(store: &Postgres) {
-    store.create_tenant(tenant(), note()).unwrap();
-    let key = ApiKey {
-        id: ApiKeyId::new([1; 8]),
-        tenant: T,
-        tag: [2; 32],
-        scopes: 2,
-        created_at: 3,
-        label: String::new(),
-        expires_at: None,
-        revoked_at: None,
-        last_used_at: None,
-    };
-    store.add_api_key(key, note()).unwrap();
-    store
-        .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
-        .unwrap();
-    let (statement, signature) = (vec![14; 132], vec![15; 3309]);
-    let root = Root {
-        tenant: T,
-        root: [5; 32],
-        generation: 5,
-        generation_min: 4,
-        statement,
-        signature,
-        published_at: 13,
-    };
-    store.publish_root(root).unwrap();
-    let generation = store.reserve_generation(&T, &H).unwrap();
-    let (wrapped_key, wrapped) = (vec![7; 60], vec![8; 49_200]);
-    let (consent_ref, created_at) = ("form 9".to_owned(), 10);
-    let template = Template {
-        tenant: T,
-        handle: H,
-        generation,
-        lane: 31,
-        epoch: 0,
-        wrapped_key,
-        wrapped,
-        consent_ref,
-        created_at,
-    };
-    let answer = Idempotency {
-        tenant: T,
-        key: "k".to_owned(),
-        request_digest: [11; 32],
-        generation: 1,
-        replaced: None,
-        created_at: 12,
-    };
-    store.enrol(template, answer).unwrap();
-    store.reserve_replacement(&T, &H).unwrap();
-    let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
-    store.put_sessions(vec![session]).unwrap();
-    store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
-    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
-    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
-    store.put_accepted_clock(AcceptedClock { id: 0, first: 1, at: 9, from: 10, until: 11 }).unwrap();
-    let counts =
-        trefoil_storage::store::UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
-    let write = trefoil_storage::store::UsageWrite { process: 1, number: 1 };
-    store
-        .add_usage(write, vec![Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts }], 0)
-        .unwrap();
-    let id = OperatorId::new([1; 8]);
-    let operator = Operator { id, name: "ann".to_owned(), role: 2, created_at: 3, revoked_at: None };
-    let token = OperatorToken {
-        operator: id,
-        number: 1,
-        tag: [2; 32],
-        created_at: 4,
-        expires_at: None,
-        revoked_at: None,
-    };
-    let once = Once { operator: id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
-    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
-    store.seal_note(entry, vec![3; 100]).unwrap();
-}
-
 /// Claim P13.
 /// Claim V90: PostgreSQL as a store keeps what every store promises, and the same tests of the service pass on it: kills lose nothing that
 /// was acknowledged.
@@ -141,6 +41,15 @@ fn postgres_holds_what_a_store_promises() {
     suite::holds(&open(&url).unwrap());
     // Its sums are those of the rows that are left.
     open(&url).unwrap();
+}
+
+/// Waits until something is so.
+pub(crate) fn until_within(longest: Duration, what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < longest, "{what}");
+        std::thread::yield_now();
+    }
 }
 
 /// Reads every row; the first error.
@@ -354,17 +263,17 @@ fn one_process_uses_a_database_and_the_second_is_told_who() {
     }
     let inspected = Postgres::inspect(&address(&url), &SECRET, PATIENCE).unwrap();
     assert!(inspected.holder.is_some() && inspected.generation == Some(1), "{inspected:?}");
-    store.create_tenant(tenant(), note()).unwrap();
+    store.create_tenant(tenant(T), note()).unwrap();
     drop(store);
     let store = open(&url).unwrap();
-    assert_eq!(store.registry().unwrap().tenants, vec![tenant()]);
+    assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
 }
 
 #[test]
 fn another_installations_database_is_refused() {
     let Some(server) = Server::shared() else { return };
     let url = server.database();
-    open(&url).unwrap().create_tenant(tenant(), note()).unwrap();
+    open(&url).unwrap().create_tenant(tenant(T), note()).unwrap();
     let other =
         Postgres::open(&Supervisor::default(), &address(&url), &[8; 32], PATIENCE, Opening::default());
     assert!(matches!(other, Err(StoreError::Forged(_))), "{:?}", other.err());
@@ -377,7 +286,7 @@ fn a_process_whose_database_another_one_took_writes_no_more_and_ends() {
     let url = server.database();
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let (first, watched) = open_with(&url, PATIENCE, Opening::default()).unwrap();
-    first.create_tenant(tenant(), note()).unwrap();
+    first.create_tenant(tenant(T), note()).unwrap();
     // The first one's sessions are ended and kept out until the second one has the lock.
     let away = format!(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -7,11 +7,14 @@ use rotation::{old_keys_take_no_template, templates_are_renewed};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
 
-const T: TenantId = TenantId::new([1; 16]);
+/// A tenant.
+pub const T: TenantId = TenantId::new([1; 16]);
 const U: TenantId = TenantId::new([2; 16]);
-const H: Handle = Handle::new([3; 32]);
+/// A subject of it.
+pub const H: Handle = Handle::new([3; 32]);
 
-fn tenant(id: TenantId) -> Tenant {
+/// A tenant with this identifier.
+pub fn tenant(id: TenantId) -> Tenant {
     Tenant {
         id,
         name: "a".to_owned(),
@@ -26,11 +29,13 @@ fn tenant(id: TenantId) -> Tenant {
     }
 }
 
-fn note() -> Note {
+/// An entry of the audit trail.
+pub fn note() -> Note {
     Note { tenant: T, statement: vec![1; 200], once: None }
 }
 
-fn api_key(id: u8) -> ApiKey {
+/// An API key of [`T`].
+pub fn api_key(id: u8) -> ApiKey {
     ApiKey {
         id: ApiKeyId::new([id; 8]),
         tenant: T,
@@ -69,10 +74,49 @@ fn answer(key: &str) -> Idempotency {
     }
 }
 
-fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
+/// A root of a tenant.
+pub fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
     let (statement, signature) = (vec![14; 132], vec![15; 3309]);
     let root = [generation as u8; 32];
     Root { tenant, root, generation, generation_min, statement, signature, published_at: 13 }
+}
+
+/// A row in each table, but for those of a fleet.
+///
+/// # Panics
+/// When the store refuses one.
+pub fn fill(store: &dyn Store) {
+    let full = Tenant { name: "a\0b".to_owned(), next_key: Some(vec![0; 37]), ..tenant(T) };
+    store.create_tenant(full, note()).unwrap();
+    store.add_api_key(api_key(1), note()).unwrap();
+    store
+        .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
+        .unwrap();
+    store.publish_root(root(T, 5, 4)).unwrap();
+    let generation = store.reserve_generation(&T, &H).unwrap();
+    store.enrol(template(generation), answer("k")).unwrap();
+    store.reserve_replacement(&T, &H).unwrap();
+    let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
+    store.put_sessions(vec![session]).unwrap();
+    store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
+    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
+    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    store.put_accepted_clock(AcceptedClock { id: 0, first: 1, at: 9, from: 10, until: 11 }).unwrap();
+    let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
+    let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
+    store.add_usage(UsageWrite { process: 1, number: 1 }, vec![used], 0).unwrap();
+    let operator = operator();
+    let token = OperatorToken {
+        operator: operator.id,
+        number: 1,
+        tag: [2; 32],
+        created_at: 4,
+        expires_at: None,
+        revoked_at: None,
+    };
+    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
+    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
+    store.seal_note(entry, vec![3; 100]).unwrap();
 }
 
 /// Everything a store promises, on an empty one.
@@ -522,37 +566,8 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     let path = directory.path().join("store.sqlite");
     let open = || Sqlite::open(&path, &[7; 32]);
     let store = open().unwrap();
-    store.create_tenant(tenant(T), note()).unwrap();
-    store.add_api_key(api_key(1), note()).unwrap();
-    store
-        .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
-        .unwrap();
-    store.publish_root(root(T, 5, 4)).unwrap();
-    let generation = store.reserve_generation(&T, &H).unwrap();
-    store.enrol(template(generation), answer("k")).unwrap();
-    store.reserve_replacement(&T, &H).unwrap();
+    fill(&store);
     store.revoke_subject(&T, &H, 11).unwrap();
-    let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
-    store.put_sessions(vec![session]).unwrap();
-    store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
-    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
-    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
-    store.put_accepted_clock(AcceptedClock { id: 0, first: 1, at: 9, from: 10, until: 11 }).unwrap();
-    let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
-    let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
-    store.add_usage(UsageWrite::default(), vec![used], 0).unwrap();
-    let (operator, number, tag) = (operator(), 1, [2; 32]);
-    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
-    let token = OperatorToken {
-        operator: operator.id,
-        number,
-        tag,
-        created_at: 4,
-        expires_at: None,
-        revoked_at: None,
-    };
-    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
-    store.seal_note(entry, vec![3; 100]).unwrap();
     drop(store);
     let refuses = |edit: &str| {
         let refused = open().err();
