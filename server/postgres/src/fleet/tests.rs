@@ -7,12 +7,12 @@ use trefoil_attest::SERVICE;
 use trefoil_storage::store::fleet::News;
 use trefoil_storage::store::suite::{T, api_key, note, root, tenant};
 use trefoil_storage::store::{
-    ApiKey, IssuerKey, Log as _, Note, Operator, Operators as _, Registry, Root, Session, Sessions as _,
-    Tables as _, Tenant, Tenants as _,
+    ApiKey, IssuerKey, Log as _, Note, Operator, Operators as _, Registry, Session, Sessions as _,
+    Tables as _, Tenants as _,
 };
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
-use trefoil_types::{ApiKeyId, OperatorId, SessionId, TenantId};
+use trefoil_types::{OperatorId, SessionId, TenantId};
 
 type Heard = Receiver<News>;
 
