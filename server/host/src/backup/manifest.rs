@@ -113,6 +113,9 @@ impl Manifest {
     }
 
     /// The text of the file.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
     pub fn write(&self, keys: &Keys) -> String {
         let body = toml::to_string(self).expect("every field has a TOML form");
         let authentic = format!("{body}{MAC}{}\n", hex::encode(keys.tag(body.as_bytes())));
