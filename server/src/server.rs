@@ -628,7 +628,7 @@ fn key_holder(
     let secret = directory.secret::<32>("vault.key")?;
     let file = directory.database(VAULT_FILE)?;
     let failed = |cause| not_opened(&path, cause);
-    let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
+    let vault = Arc::new(SqliteVault::open(supervisor, file, &secret).map_err(failed)?);
     let seen = introduce((store, store_path), (&vault, &path), of_store.restored)?;
     check_vault(&vault, &path, (sealed, seen), config.accept_older_vault)?;
     directory.note(VAULT_FILE)?;
@@ -660,13 +660,13 @@ fn elsewhere(
             Place::One(address) => {
                 let place = address.authority.clone();
                 let remote =
-                    Remote::start_under(supervisor, address, identity()?, config.bounds()).map_err(failed)?;
+                    Remote::start(supervisor, address, identity()?, config.bounds(), None).map_err(failed)?;
                 remote.wait_until_ready(deadline).unwrap_or_else(|why| warn(format!("{place}: {why}")));
                 Arc::new(remote)
             }
             Place::Three([one, two, three]) => {
                 let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
-                let quorum = Quorum::start_under(supervisor, at, config.bounds()).map_err(failed)?;
+                let quorum = Quorum::start(supervisor, at, config.bounds()).map_err(failed)?;
                 quorum.wait_until_ready(deadline).unwrap_or_else(warn);
                 if let Some(cause) = quorum.misplaced() {
                     return Err(stored("key-holders", &cause));

@@ -14,6 +14,7 @@ use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_key_holder::{Address, Bounds, Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local};
+use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::database::Survives;
 
@@ -80,7 +81,11 @@ impl KeyHolders {
 
     /// A key-holder in this process with a vault on the same disk, as careful as the others.
     pub(super) fn local(&self) -> Result<Arc<dyn KeyHolding>, Failure> {
-        let vault = SqliteVault::open(&self.folder.path().join("vault.sqlite"), &rand::random());
+        let vault = SqliteVault::open(
+            &Supervisor::default(),
+            &self.folder.path().join("vault.sqlite"),
+            &rand::random(),
+        );
         let vault = vault.map_err(Failure::in_step("vault"))?.with_attempts_surviving(Survives::PowerCut);
         let key_holder = KeyHolder::new(Arc::new(vault), &mut rand::rng(), unix_s());
         let key_holder = key_holder.map_err(Failure::in_step("key-holder"))?;
@@ -98,7 +103,8 @@ impl KeyHolders {
     }
 
     fn connected(&self, address: Address) -> Result<Remote, Failure> {
-        let remote = Remote::start(address, self.identity("gateway-of-one")?, BOUNDS);
+        let remote =
+            Remote::start(&Supervisor::default(), address, self.identity("gateway-of-one")?, BOUNDS, None);
         let remote = remote.map_err(Failure::in_step("connection"))?;
         remote.wait_until_ready(Instant::now() + PATIENCE).map_err(Failure::in_step("key-holder"))?;
         Ok(remote)
@@ -113,7 +119,8 @@ impl KeyHolders {
     fn joined(&self, [one, two, three]: [Address; 3]) -> Result<Quorum, Failure> {
         let identity = || self.identity("gateway-of-three");
         let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
-        let quorum = Quorum::start(at, BOUNDS).map_err(Failure::in_step("connection"))?;
+        let quorum =
+            Quorum::start(&Supervisor::default(), at, BOUNDS).map_err(Failure::in_step("connection"))?;
         quorum.wait_until_ready(Instant::now() + PATIENCE).map_err(Failure::in_step("key-holders"))?;
         Ok(quorum)
     }

@@ -2,7 +2,8 @@
 
 #[cfg(feature = "openapi")]
 use crate::schema;
-use crate::{ApiKey, Hex, Receipt, Role, RotationStatus, TenantSummary, operator_name, time};
+use crate::text::{operator_name, time};
+use crate::{ApiKey, Hex, Receipt, Role, RotationStatus, TenantSummary};
 use serde::{Deserialize, Serialize};
 
 /// `POST /v1/operators` on the admin listener.

@@ -17,7 +17,7 @@ impl Source {
     /// The name; `None` if it is empty, longer than 64 bytes, or has control characters.
     pub fn new(name: impl Into<String>) -> Option<Source> {
         let name = name.into();
-        super::is_text(&name, BYTES_MAX).then_some(Source(name))
+        crate::text::is_text(&name, BYTES_MAX).then_some(Source(name))
     }
 
     /// The name.
@@ -28,7 +28,7 @@ impl Source {
 
 impl<'de> Deserialize<'de> for Source {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Source, D::Error> {
-        super::text(deserializer, BYTES_MAX).map(Source)
+        crate::text::text(deserializer, BYTES_MAX).map(Source)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A login without a credential proof, at a tenant whose policy asks for none.
 
-use super::{AttestationForm, Authentication, Hex, Nonce, Source, Vector, audience};
+use super::{AttestationForm, Authentication, Hex, Nonce, Source, Vector};
+use crate::text::audience;
 use serde::{Deserialize, Serialize};
 use trefoil_attest::UnprovenRequest;
 use trefoil_types::{Handle, TenantId};

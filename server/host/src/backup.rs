@@ -18,7 +18,7 @@ mod manifest;
 mod passphrase;
 mod sealed;
 
-pub use manifest::{Counted, LogEnd, MANIFEST_FILE, Manifest};
+pub use manifest::{LogEnd, MANIFEST_FILE, Manifest};
 pub use passphrase::{Passphrase, PassphraseArgs};
 pub use sealed::{Keys, Opened, Sealing, Stored, create};
 

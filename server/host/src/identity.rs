@@ -99,6 +99,9 @@ impl Identity {
 
 impl Fingerprint {
     /// That of a certificate.
+    ///
+    /// # Panics
+    /// Never: SHA-256 has 32 bytes.
     pub fn of(certificate: &CertificateDer<'_>) -> Fingerprint {
         let digest = digest(&SHA256, certificate);
         Fingerprint(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))

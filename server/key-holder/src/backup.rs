@@ -14,9 +14,9 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use trefoil_host::backup::{
-    Archive, BackupError, Counted, FILES, Keys, LogEnd, MANIFEST_FILE, Manifest, Passphrase, Sealing, Stored,
-    create, damaged, io_at, make_empty, open_manifest, opened, put, put_within, read_files, sealed_path,
-    store_at, sync_directory,
+    Archive, BackupError, FILES, Keys, LogEnd, MANIFEST_FILE, Manifest, Passphrase, Sealing, Stored, create,
+    damaged, io_at, make_empty, open_manifest, opened, put, put_within, read_files, sealed_path, store_at,
+    sync_directory,
 };
 use trefoil_matching::{Vault as _, VaultState};
 use trefoil_storage::data_dir::{self, DataDir, DataDirError, GITIGNORE, read_private};
@@ -75,7 +75,7 @@ pub fn make(
     let pinned = pin(data, &there)?;
     let log = end_of_log(&pinned).map_err(BackupError::Role)?;
     let vault = there.iter().zip(&pinned).find(|(kept, _)| kept.name == VAULT_FILE);
-    let mut manifest = Manifest::new(&record, now, log, vault.map(|(_, pinned)| counted(pinned.state())))
+    let mut manifest = Manifest::new(&record, now, log, vault.map(|(_, pinned)| pinned.state()))
         .map_err(|cause| BackupError::Role(cause.to_string()))?;
     let keys = manifest.keys(passphrase);
     tell(&format!("{} files", files.len()));
@@ -98,10 +98,6 @@ pub fn make(
     put(&to.join(MANIFEST_FILE), text.as_bytes())?;
     sync_directory(to)?;
     Ok(manifest)
-}
-
-fn counted(VaultState { generation, restored }: VaultState) -> Counted {
-    Counted { generation, restored }
 }
 
 fn role(cause: JobLogError) -> BackupError {
@@ -294,7 +290,7 @@ fn take_vault(directory: &DataDir, now: u64) -> Result<VaultState, BackupError> 
     let path = directory.join(VAULT_FILE);
     let secret = directory.secret::<32>(VAULT.secret)?;
     let file = directory.database(VAULT_FILE)?;
-    let vault = SqliteVault::open_under(&Supervisor::default(), file, &secret).map_err(store_at(&path))?;
+    let vault = SqliteVault::open(&Supervisor::default(), file, &secret).map_err(store_at(&path))?;
     let log = match job_log::exists(directory.path()).map_err(role)? {
         true => {
             directory.begin_mark(job_log::MARK_FILE)?;

@@ -1,29 +1,28 @@
 //! `trefoil key-holder`, and the program `trefoil-key-holder`, which links nothing else.
 
 mod backup;
+mod operate;
 
 use crate::address::Address;
 use crate::clients::{Clients, Right};
 use crate::config::{Config, DEFAULTS, Overrides};
-use crate::connection_pool::Bounds;
 use crate::job_log;
 use crate::process::Process;
 use crate::quorum;
-use crate::remote::Remote;
 pub use backup::{describe, finished, tell};
 use clap::{Args, Subcommand};
+use operate::{operate, print_status};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt::Display;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 use trefoil_host::identity::{Fingerprint, IDENTITY, Identity, OPERATOR_IDENTITY};
 use trefoil_host::logging::Logging;
 use trefoil_host::output;
 use trefoil_host::settings::listen_address;
 use trefoil_host::systemd;
-use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding, Status, TemplateName};
+use trefoil_matching::{AttemptPolicy, DecisionPolicy, TemplateName};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_types::{Handle, TenantId};
 
@@ -31,9 +30,6 @@ use trefoil_types::{Handle, TenantId};
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";
 /// Exit code for a wrong command line; clap uses it too.
 const USAGE: u8 = 2;
-/// How long an operator's command waits for the key-holder.
-const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
-
 /// Arguments of the command.
 #[derive(Debug, Args)]
 #[command(
@@ -126,8 +122,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
         /// The tenant, 32 hexadecimal digits.
-        #[arg(value_parser = tenant)]
-        tenant: TenantArg,
+        tenant: TenantId,
     },
     /// End the delay of a locked-out subject and forget its failures of the day. The template's total budget stays spent. Of three key-holders each
     /// counts by itself: run it at all three.
@@ -135,8 +130,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
         /// The tenant, 32 hexadecimal digits.
-        #[arg(value_parser = tenant)]
-        tenant: TenantArg,
+        tenant: TenantId,
         /// The subject, 64 hexadecimal digits.
         #[arg(value_name = "HANDLE")]
         handle: Handle,
@@ -149,29 +143,9 @@ enum Command {
         #[command(flatten)]
         place: Place,
         /// The tenant, 32 hexadecimal digits.
-        #[arg(value_parser = tenant)]
-        tenant: TenantArg,
-        /// Lowest score that is accepted.
-        #[arg(long, allow_negative_numbers = true)]
-        threshold: i32,
-        /// Failures in a row before a delay.
-        #[arg(long, default_value_t = 5)]
-        consecutive: u32,
-        /// The delay in seconds.
-        #[arg(long, default_value_t = 30)]
-        delay_s: u64,
-        /// Failures a day.
-        #[arg(long, default_value_t = 20)]
-        failures_per_day: u32,
-        /// Failures in the life of a template.
-        #[arg(long, default_value_t = 100)]
-        failures_per_generation: u32,
-        /// Attempts a day, matches included.
-        #[arg(long, default_value_t = 200)]
-        attempts_per_day: u32,
-        /// Attempts in the life of a template, matches included.
-        #[arg(long, default_value_t = 2000)]
-        attempts_per_generation: u32,
+        tenant: TenantId,
+        #[command(flatten)]
+        policy: PolicyArgs,
     },
     /// Print the counts of the running key-holder: attempts, failures, enrolments, malformed jobs, and its vault's generation.
     Status {
@@ -199,13 +173,47 @@ enum Command {
     },
 }
 
-#[derive(Clone, Copy, Debug)]
-struct TenantArg([u8; 16]);
+/// The policy of a tenant.
+#[derive(Debug, Args)]
+struct PolicyArgs {
+    /// Lowest score that is accepted.
+    #[arg(long, allow_negative_numbers = true)]
+    threshold: i32,
+    /// Failures in a row before a delay.
+    #[arg(long, default_value_t = 5)]
+    consecutive: u32,
+    /// The delay in seconds.
+    #[arg(long, default_value_t = 30)]
+    delay_s: u64,
+    /// Failures a day.
+    #[arg(long, default_value_t = 20)]
+    failures_per_day: u32,
+    /// Failures in the life of a template.
+    #[arg(long, default_value_t = 100)]
+    failures_per_generation: u32,
+    /// Attempts a day, matches included.
+    #[arg(long, default_value_t = 200)]
+    attempts_per_day: u32,
+    /// Attempts in the life of a template, matches included.
+    #[arg(long, default_value_t = 2000)]
+    attempts_per_generation: u32,
+}
 
-fn tenant(text: &str) -> Result<TenantArg, String> {
-    let mut bytes = [0; 16];
-    hex::decode_to_slice(text, &mut bytes).map_err(|_| "a tenant has 32 hexadecimal digits".to_owned())?;
-    Ok(TenantArg(bytes))
+impl PolicyArgs {
+    fn policy(&self) -> DecisionPolicy {
+        let PolicyArgs { threshold, consecutive, delay_s, failures_per_day, failures_per_generation, .. } =
+            *self;
+        let PolicyArgs { attempts_per_day, attempts_per_generation, .. } = *self;
+        let attempts = AttemptPolicy {
+            consecutive,
+            delay_s,
+            failures_per_day,
+            failures_per_generation,
+            attempts_per_day,
+            attempts_per_generation,
+        };
+        DecisionPolicy { threshold, attempts }
+    }
 }
 
 impl KeyHolderArgs {
@@ -235,33 +243,14 @@ impl KeyHolderArgs {
                 gateway_identity(&gateway).map(|print| println!("{print}")).map_err(|cause| (cause, 1))
             }
             Some(Command::ResetMalformed { place, tenant }) => {
-                operate(&place, |key_holder| key_holder.forgive_malformed(TenantId::new(tenant.0)))
+                operate(&place, |key_holder| key_holder.forgive_malformed(tenant))
             }
             Some(Command::ResetAttempts { place, tenant, handle, generation }) => {
-                let name = TemplateName { tenant: TenantId::new(tenant.0), handle, generation };
+                let name = TemplateName { tenant, handle, generation };
                 operate(&place, |key_holder| key_holder.reset_attempts(name))
             }
-            Some(Command::SetPolicy {
-                place,
-                tenant,
-                threshold,
-                consecutive,
-                delay_s,
-                failures_per_day,
-                failures_per_generation,
-                attempts_per_day,
-                attempts_per_generation,
-            }) => {
-                let attempts = AttemptPolicy {
-                    consecutive,
-                    delay_s,
-                    failures_per_day,
-                    failures_per_generation,
-                    attempts_per_day,
-                    attempts_per_generation,
-                };
-                let policy = DecisionPolicy { threshold, attempts };
-                operate(&place, |key_holder| key_holder.set_policy(TenantId::new(tenant.0), policy))
+            Some(Command::SetPolicy { place, tenant, policy }) => {
+                operate(&place, |key_holder| key_holder.set_policy(tenant, policy.policy()))
             }
             Some(Command::Status { place }) => {
                 operate(&place, |key_holder| key_holder.status().map(|status| print_status(&status)))
@@ -317,7 +306,7 @@ fn run(socket: Option<TcpListener>, config: &Config, accept_older_vault: bool) -
     if config.server.protect_memory {
         trefoil_host::memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
-    let process = Process::open_on(socket, config, accept_older_vault).map_err(|cause| cause.to_string())?;
+    let process = Process::open(socket, config, accept_older_vault).map_err(|cause| cause.to_string())?;
     let address = process.address().map_err(|cause| cause.to_string())?;
     output::tell(&format!("key-holder  {}\n", own_address(address, process.fingerprint())));
     match process.serve(&[SIGTERM, SIGINT]).map_err(|cause| cause.to_string())? {
@@ -362,62 +351,6 @@ fn gateway_identity(gateway: &Path) -> Result<Fingerprint, String> {
     let directory = DataDir::open(gateway).map_err(|cause| cause.to_string())?;
     let identity = Identity::open(&directory, GATEWAY_IDENTITY).map_err(|cause| cause.to_string())?;
     Ok(identity.fingerprint())
-}
-
-/// Connects to the running key-holder as its operator.
-fn operate(
-    place: &Place,
-    command: impl Fn(&dyn KeyHolding) -> Result<(), KeyHolderError>,
-) -> Result<(), (String, u8)> {
-    let config = place.load()?;
-    let failed = |cause: String| (cause, 1);
-    // The running process holds the directory's lock, so the files are read without it.
-    let read = |name: &str| {
-        let file = |what: &str| config.server.data_dir.join(format!("{name}-{what}.pem"));
-        Identity::read(&file("certificate"), &file("private-key")).map_err(|cause| failed(cause.to_string()))
-    };
-    let address = own_address(config.server.listen, read(IDENTITY)?.fingerprint());
-    let place = address.authority.clone();
-    if TcpStream::connect_timeout(&config.server.listen, COMMAND_TIME_MAX).is_err() {
-        return Err(failed(format!(
-            "nothing listens at {place}; start the key-holder, or name its configuration with --config"
-        )));
-    }
-    let bounds = Bounds { timeout: COMMAND_TIME_MAX, connections: 1 };
-    let remote = Remote::start(address, read(OPERATOR_IDENTITY)?, bounds)
-        .map_err(|cause| failed(cause.to_string()))?;
-    remote
-        .wait_until_ready(Instant::now() + COMMAND_TIME_MAX)
-        .map_err(|why| failed(format!("{place}: {why}")))?;
-    command(&remote).map_err(|cause| {
-        failed(match cause {
-            KeyHolderError::UnknownSubjects(_) => format!(
-                "{place}: it does not know this subject with a template of that generation; `trefoil admin subject show`, at the service, prints the newest"
-            ),
-            cause => cause.to_string(),
-        })
-    })
-}
-
-fn print_status(status: &Status) {
-    let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, vaults } =
-        status;
-    println!("{tenants} tenants, {templates} templates");
-    println!("since the start: {attempts} attempts, of which {failures} failed, and {enrolments} enrolments");
-    for (tenant, trips) in trips.iter().filter(|(_, trips)| *trips > 0) {
-        println!("  refused because a budget was spent: {trips} of tenant {}", hex::encode(tenant));
-    }
-    println!("malformed jobs since the last reset: {}", status.malformed_jobs());
-    for (tenant, count) in malformed {
-        println!("  {count} of tenant {}", hex::encode(tenant));
-    }
-    for tenant in frozen {
-        println!("  frozen: {}", hex::encode(tenant));
-    }
-    for state in vaults.iter().flatten() {
-        let (generation, restored) = (state.generation, state.restored);
-        println!("vault: generation {generation}, {restored} times an older copy was taken for it");
-    }
 }
 
 /// Prints the error and returns the exit code.

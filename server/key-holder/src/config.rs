@@ -108,17 +108,7 @@ impl Disk {
 #[serde(deny_unknown_fields)]
 pub struct Vault {
     /// The fault that a counted failure must survive before its attempt is answered.
-    pub attempts_survive: AttemptsSurvive,
-}
-
-/// See [`Survives`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AttemptsSurvive {
-    /// A kill of the process.
-    Kill,
-    /// A power cut too.
-    PowerCut,
+    pub attempts_survive: Survives,
 }
 
 /// A seat, and the addresses of the other two.
@@ -287,15 +277,6 @@ fn clamped(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-impl From<AttemptsSurvive> for Survives {
-    fn from(what: AttemptsSurvive) -> Survives {
-        match what {
-            AttemptsSurvive::Kill => Survives::Kill,
-            AttemptsSurvive::PowerCut => Survives::PowerCut,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,7 +295,7 @@ mod tests {
             load("[server]\nlisten = \"0.0.0.0:1\"\n[vault]\nattempts_survive = \"kill\"\n").unwrap();
         let mut expected = Config::embedded();
         expected.server.listen = "0.0.0.0:1".parse().unwrap();
-        expected.vault.attempts_survive = AttemptsSurvive::Kill;
+        expected.vault.attempts_survive = Survives::Kill;
         assert_eq!(config, expected);
         assert_eq!(toml::from_str::<Config>(&config.to_toml()).unwrap(), config);
         config.check().unwrap();

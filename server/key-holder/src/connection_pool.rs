@@ -101,6 +101,7 @@ impl ConnectionPool {
         address: Address,
         (tls, own): (Arc<ClientConfig>, Fingerprint),
         bounds: Bounds,
+        place: Option<Seat>,
     ) -> ConnectionPool {
         let state = State {
             down: Some("not connected yet".to_owned()),
@@ -111,20 +112,7 @@ impl ConnectionPool {
             suspect: false,
             stop: false,
         };
-        ConnectionPool {
-            address,
-            tls,
-            bounds,
-            own,
-            place: None,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        }
-    }
-
-    /// For the key-holder of this seat.
-    pub(crate) fn at(self, seat: Seat) -> ConnectionPool {
-        ConnectionPool { place: Some(seat), ..self }
+        ConnectionPool { address, tls, bounds, own, place, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// One request and its reply.

@@ -16,20 +16,24 @@
 
 #![expect(clippy::disallowed_types, reason = "the lines are a chain, so one is written after the other")]
 
+mod chain;
+
+pub use chain::{Head, check};
+pub(crate) use chain::{exists, is_file};
+
 use crate::vault::VAULT_FILE;
 use aws_lc_rs::hmac;
+use chain::{append_to, check_file, continues, cut_torn_line, file_path, files};
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use thiserror::Error;
-use trefoil_contents::parse_error;
 use trefoil_matching::{Handle, LANES, LaneSet, TemplateName, TenantId};
-use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater, Reached, no_follow};
+use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater};
 use trefoil_storage::database::Count;
 
 /// Bytes after which the next file begins.
@@ -39,7 +43,7 @@ const KEY_FILE: &str = "job-log.key";
 pub(crate) const MARK_FILE: &str = "jobs.mark";
 
 /// A line of the log.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// Counts lines from 0.
@@ -76,20 +80,7 @@ pub struct Entry {
 impl Entry {
     /// An empty line at `at` unix seconds.
     pub(crate) fn begun(at: u64, client: &str) -> Entry {
-        Entry {
-            n: 0,
-            at,
-            client: client.to_owned(),
-            op: String::new(),
-            tenant: None,
-            batch: None,
-            lanes: None,
-            subjects: None,
-            outcome: String::new(),
-            answer: None,
-            vault: 0,
-            prev: String::new(),
-        }
+        Entry { at, client: client.to_owned(), ..Entry::default() }
     }
 }
 
@@ -134,23 +125,6 @@ pub enum JobLogError {
         /// The file that counts them.
         by: &'static str,
     },
-}
-
-/// The end of the chain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head {
-    /// Lines so far.
-    pub next: u64,
-    /// Digest of the last.
-    pub digest: [u8; 32],
-    /// Transactions of the vault on the disk, by the last line.
-    pub vault: u64,
-}
-
-impl Head {
-    fn reached(&self) -> Reached {
-        Reached { count: self.next, digest: self.digest }
-    }
 }
 
 /// The open log.
@@ -285,112 +259,20 @@ impl JobLog {
     /// The keyed digest of one subject outside of a batch.
     pub(crate) fn subject(&self, name: &TemplateName) -> String {
         let TemplateName { tenant, handle, generation } = name;
-        let mut context = hmac::Context::with_key(&self.key);
-        context.update(b"trefoil/job-log-subject/1");
-        context.update(tenant.as_bytes());
-        context.update(handle.as_bytes());
-        context.update(&generation.to_le_bytes());
-        hex::encode(context.sign())
+        let generation = generation.to_le_bytes();
+        self.digest(&[b"trefoil/job-log-subject/1", tenant.as_bytes(), handle.as_bytes(), &generation])
     }
 
     /// The keyed digest of the answer to a batch.
     pub(crate) fn answer(&self, batch: &str, accepted: LaneSet) -> String {
+        self.digest(&[b"trefoil/job-log-answer/1", batch.as_bytes(), &accepted.bits().to_le_bytes()])
+    }
+
+    fn digest(&self, parts: &[&[u8]]) -> String {
         let mut context = hmac::Context::with_key(&self.key);
-        context.update(b"trefoil/job-log-answer/1");
-        context.update(batch.as_bytes());
-        context.update(&accepted.bits().to_le_bytes());
+        parts.iter().for_each(|part| context.update(part));
         hex::encode(context.sign())
     }
-}
-
-/// Checks every file of the log in `directory`, from the oldest kept.
-///
-/// # Errors
-/// [`JobLogError::Broken`] names the first line that does not follow the one before.
-pub fn check(directory: &Path) -> Result<Head, JobLogError> {
-    let mut head = None;
-    for path in files(directory)? {
-        let oldest = path == file_path(directory, 0);
-        let before = if oldest { Some(Head::default()) } else { head };
-        head = check_file(&path, before)?.or(head);
-    }
-    Ok(head.unwrap_or_default())
-}
-
-/// The end of the chain after a file, or `None` for an empty one. Without `before` its first line is trusted.
-fn check_file(path: &Path, mut before: Option<Head>) -> Result<Option<Head>, JobLogError> {
-    let text = std::fs::read(path).map_err(|cause| failed(path, cause))?;
-    let mut after = None;
-    for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let broken =
-            |cause: String| JobLogError::Broken { path: path.display().to_string(), line: index + 1, cause };
-        let line = line.strip_suffix(b"\n").ok_or_else(|| broken("it has no end".to_owned()))?;
-        let entry: Entry = serde_json::from_slice(line).map_err(|cause| broken(parse_error(cause)))?;
-        let follows = |head: Head| entry.n == head.next && entry.prev == hex::encode(head.digest);
-        if !before.is_none_or(follows) {
-            return Err(broken("it does not follow from the line before".to_owned()));
-        }
-        let head = Head { next: entry.n + 1, digest: Sha3_256::digest(line).into(), vault: entry.vault };
-        (before, after) = (Some(head), Some(head));
-    }
-    Ok(after)
-}
-
-/// Whether the newest file has the last written line, or begins with the one after it.
-fn continues(path: &Path, reached: Reached) -> Result<bool, JobLogError> {
-    let Some(last) = reached.count.checked_sub(1) else { return Ok(true) };
-    let text = match std::fs::read(path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
-        read => read.map_err(|cause| failed(path, cause))?,
-    };
-    let entries = text.split(|byte| *byte == b'\n').filter_map(|line| {
-        let entry: Entry = serde_json::from_slice(line).ok()?;
-        Some((entry, line))
-    });
-    let found = entries.take_while(|(entry, _)| entry.n <= reached.count).any(|(entry, line)| {
-        (entry.n == last && Sha3_256::digest(line)[..] == reached.digest)
-            || (entry.n == reached.count && entry.prev == hex::encode(reached.digest))
-    });
-    Ok(found)
-}
-
-/// Removes the bytes after the last newline and returns their number.
-fn cut_torn_line(path: &Path) -> io::Result<usize> {
-    let text = std::fs::read(path)?;
-    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    if whole < text.len() {
-        OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
-    }
-    Ok(text.len() - whole)
-}
-
-/// The file whose first line is number `next`.
-fn file_path(directory: &Path, next: u64) -> PathBuf {
-    directory.join(format!("jobs-{next:016}.log"))
-}
-
-fn files(directory: &Path) -> Result<Vec<PathBuf>, JobLogError> {
-    let entries = std::fs::read_dir(directory).map_err(|cause| failed(directory, cause))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_file))
-        .collect();
-    files.sort();
-    Ok(files)
-}
-
-/// Whether a file of a data directory is one of the log's.
-pub(crate) fn is_file(name: &str) -> bool {
-    name.starts_with("jobs-") && name.ends_with(".log")
-}
-
-/// Whether a directory has a log.
-pub(crate) fn exists(directory: &Path) -> Result<bool, JobLogError> {
-    Ok(!files(directory)?.is_empty())
-}
-
-fn append_to(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(no_follow()).open(path)
 }
 
 fn older(directory: &Path, head: Head, reached: u64, by: &'static str) -> JobLogError {
@@ -402,127 +284,4 @@ fn failed(path: &Path, cause: io::Error) -> JobLogError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry(op: &str) -> Entry {
-        Entry {
-            op: op.to_owned(),
-            outcome: "done".to_owned(),
-            vault: 7,
-            ..Entry::begun(1_800_000_000, "gateway")
-        }
-    }
-
-    #[test]
-    fn the_chain_goes_on_after_a_restart_and_a_torn_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("data");
-        for round in 0..3_u64 {
-            let directory = DataDir::open(&path).unwrap();
-            let log = JobLog::open(&directory).unwrap();
-            assert_eq!(log.head().next, 2 * round);
-            log.append(entry("decide")).unwrap();
-            log.append(entry("enrol")).unwrap();
-            assert_eq!(check(&path).unwrap(), log.head());
-            assert_eq!(log.head().vault, 7);
-            drop(log);
-            append_to(&file_path(&path, 0)).unwrap().write_all(b"{\"n\":9,\"at\":").unwrap();
-        }
-    }
-
-    #[test]
-    fn a_log_goes_on_in_the_next_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = DataDir::open(&folder.path().join("data")).unwrap();
-        let log = JobLog::open(&directory).unwrap();
-        log.append(entry("decide")).unwrap();
-        log.state.lock().unwrap().bytes = FILE_BYTES;
-        log.append(entry("decide")).unwrap();
-        log.append(entry("decide")).unwrap();
-        assert_eq!(files(directory.path()).unwrap().len(), 2);
-        let head = log.head();
-        assert_eq!(check(directory.path()).unwrap(), head);
-        drop(log);
-        assert_eq!(JobLog::open(&directory).unwrap().head(), head);
-    }
-
-    #[test]
-    fn altered_removed_and_inserted_lines_are_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = DataDir::open(&folder.path().join("data")).unwrap();
-        let log = JobLog::open(&directory).unwrap();
-        for op in ["create", "enrol", "decide", "decide"] {
-            log.append(entry(op)).unwrap();
-        }
-        let path = file_path(directory.path(), 0);
-        let text = std::fs::read_to_string(&path).unwrap();
-        let lines: Vec<&str> = text.lines().collect();
-        let altered = text.replacen("enrol", "shred", 1);
-        let removed = [lines[0], lines[2], lines[3], ""].join("\n");
-        let inserted = [lines[0], lines[1], lines[1], lines[2], lines[3], ""].join("\n");
-        // No line follows the last one, so only the mark protects it.
-        let renumbered = text.replacen("\"n\":3", "\"n\":4", 1);
-        let beheaded = [lines[1], lines[2], lines[3], ""].join("\n");
-        for forged in [altered, removed, inserted, renumbered, beheaded] {
-            std::fs::write(&path, forged).unwrap();
-            assert!(matches!(check(directory.path()), Err(JobLogError::Broken { line: 1..=4, .. })));
-            assert!(matches!(JobLog::open(&directory), Err(JobLogError::Broken { .. })));
-        }
-        std::fs::write(&path, text).unwrap();
-        assert_eq!(check(directory.path()).unwrap(), log.head());
-    }
-
-    #[test]
-    fn nothing_follows_half_a_line_that_cannot_be_taken_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = DataDir::open(&folder.path().join("data")).unwrap();
-        let log = JobLog::open(&directory).unwrap();
-        log.append(entry("decide")).unwrap();
-        // A file that can be neither written nor cut.
-        let read_only = File::open(file_path(directory.path(), 0)).unwrap();
-        let writable = std::mem::replace(&mut log.state.lock().unwrap().file, read_only);
-        log.append(entry("decide")).unwrap_err();
-        log.state.lock().unwrap().file = writable;
-        log.append(entry("decide")).unwrap_err();
-        drop(log);
-        assert_eq!(JobLog::open(&directory).unwrap().head().next, 1, "a restart looks at what is there");
-    }
-
-    /// A batch and its answer, shown later, can be matched to their line.
-    #[test]
-    fn digests_depend_on_everything_that_they_are_of_and_on_the_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let open = |name: &str| JobLog::open(&DataDir::open(&folder.path().join(name)).unwrap()).unwrap();
-        let (log, other) = (open("data"), open("other"));
-        let batch = |lane: usize, handle: u8, generation: u32| {
-            std::array::from_fn(|at| (at == lane).then_some((Handle::new([handle; 32]), generation)))
-        };
-        let name = |tenant: u8, handle: u8, generation: u32| TemplateName {
-            tenant: TenantId::new([tenant; 16]),
-            handle: Handle::new([handle; 32]),
-            generation,
-        };
-        let digests = [
-            log.subjects(&TenantId::new([1; 16]), &batch(1, 2, 3)),
-            log.subjects(&TenantId::new([2; 16]), &batch(1, 2, 3)),
-            log.subjects(&TenantId::new([1; 16]), &batch(2, 2, 3)),
-            log.subjects(&TenantId::new([1; 16]), &batch(1, 3, 3)),
-            log.subjects(&TenantId::new([1; 16]), &batch(1, 2, 4)),
-            other.subjects(&TenantId::new([1; 16]), &batch(1, 2, 3)),
-            log.subject(&name(1, 2, 3)),
-            log.subject(&name(2, 2, 3)),
-            log.subject(&name(1, 3, 3)),
-            log.subject(&name(1, 2, 4)),
-            other.subject(&name(1, 2, 3)),
-            log.answer("01", LaneSet::from_bits(1)),
-            log.answer("02", LaneSet::from_bits(1)),
-            log.answer("01", LaneSet::from_bits(1 << 31)),
-            other.answer("01", LaneSet::from_bits(1)),
-        ];
-        for (i, one) in digests.iter().enumerate() {
-            assert!(digests[..i].iter().all(|other| other != one), "{i}");
-        }
-        assert_eq!(log.answer("01", LaneSet::from_bits(1)), digests[11], "and on nothing else");
-    }
-}
+mod tests;

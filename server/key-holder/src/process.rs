@@ -133,19 +133,11 @@ struct Shared {
 }
 
 impl Process {
-    /// Opens all files and binds the address. An older copy of the vault is accepted only with `accept_older_vault`.
+    /// Opens all files, and binds the address unless a socket is given. An older copy of the vault is accepted only with `accept_older_vault`.
     ///
     /// # Errors
     /// [`StartError`] says what to do.
-    pub fn open(config: &Config, accept_older_vault: bool) -> Result<Process, StartError> {
-        Process::open_on(None, config, accept_older_vault)
-    }
-
-    /// Like [`Process::open`], but listens on this socket if it is given.
-    ///
-    /// # Errors
-    /// As [`Process::open`].
-    pub fn open_on(
+    pub fn open(
         socket: Option<TcpListener>,
         config: &Config,
         accept_older_vault: bool,
@@ -290,9 +282,9 @@ fn open_desk(
     let failed = |cause| StartError::Store { path: path.display().to_string(), cause };
     let secret = directory.secret::<32>("vault.key")?;
     let file = directory.database(VAULT_FILE)?;
-    let vault = SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?;
+    let vault = SqliteVault::open(supervisor, file, &secret).map_err(failed)?;
     directory.note(VAULT_FILE)?;
-    let vault = Arc::new(vault.with_attempts_surviving(config.vault.attempts_survive.into()));
+    let vault = Arc::new(vault.with_attempts_surviving(config.vault.attempts_survive));
     let log = JobLog::open(directory)?;
     log.refuse_older(vault.follow(log.count()))?;
     let (found, remembered) = (vault.state().generation, log.head().vault.max(vault.reached()));
@@ -434,7 +426,7 @@ mod tests {
         let mut config = Config::embedded();
         config.server.data_dir = folder.path().join("data");
         config.server.listen = "127.0.0.1:0".parse().unwrap();
-        let process = Process::open(&config, false).unwrap();
+        let process = Process::open(None, &config, false).unwrap();
         let shared = Arc::clone(&process.shared);
         let (answering, _idle) = (shared.register(), shared.register());
         let turn = Answering::begin(&answering);

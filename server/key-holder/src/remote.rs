@@ -20,48 +20,20 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Starts the monitor; the key-holder need not run yet.
+    /// Starts the monitor, under `supervisor`; the key-holder need not run yet. With `place`, one of another seat counts as away.
     ///
     /// # Errors
     /// When the identity is not usable or the thread does not start.
-    pub fn start(address: Address, identity: Identity, bounds: Bounds) -> io::Result<Remote> {
-        Remote::start_under(&Supervisor::default(), address, identity, bounds)
-    }
-
-    /// As [`Remote::start`], for a process that ends when the monitor panics.
-    ///
-    /// # Errors
-    /// As [`Remote::start`].
-    pub fn start_under(
+    pub fn start(
         supervisor: &Supervisor,
         address: Address,
         identity: Identity,
         bounds: Bounds,
+        place: Option<Seat>,
     ) -> io::Result<Remote> {
         let own = identity.fingerprint();
         let tls = tls::client_config(identity, address.fingerprint).map_err(io::Error::other)?;
-        Remote::over(supervisor, ConnectionPool::new(address, (tls, own), bounds))
-    }
-
-    /// As [`Remote::start_under`], for the key-holder of this seat: another one counts as away.
-    ///
-    /// # Errors
-    /// As [`Remote::start`].
-    pub fn start_at(
-        supervisor: &Supervisor,
-        address: Address,
-        identity: Identity,
-        bounds: Bounds,
-        seat: Seat,
-    ) -> io::Result<Remote> {
-        let own = identity.fingerprint();
-        let tls = tls::client_config(identity, address.fingerprint).map_err(io::Error::other)?;
-        Remote::over(supervisor, ConnectionPool::new(address, (tls, own), bounds).at(seat))
-    }
-
-    /// That it stands in another's place, and what to do.
-    pub fn misplaced(&self) -> Option<String> {
-        self.line.misplaced()
+        Remote::over(supervisor, ConnectionPool::new(address, (tls, own), bounds, place))
     }
 
     fn over(supervisor: &Supervisor, line: ConnectionPool) -> io::Result<Remote> {
@@ -69,6 +41,11 @@ impl Remote {
         let watched = Arc::clone(&line);
         let monitor = supervisor.spawn("key-holder-monitor", move || watched.monitor())?;
         Ok(Remote { line, monitor: Some(monitor) })
+    }
+
+    /// That it stands in another's place, and what to do.
+    pub fn misplaced(&self) -> Option<String> {
+        self.line.misplaced()
     }
 
     /// Sends an encoded request and returns its reply.

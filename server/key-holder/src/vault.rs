@@ -1,20 +1,25 @@
 //! The key-holder's vault: SQLite, in its own file, with masters and salts wrapped under a key of its own.
 
+mod records;
+
 use arc_swap::ArcSwap;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use records::{
+    Epoch, OPENING_KEY, Opened, OpeningKey, Owner, SCHEMA, Shown, Subject, Tenant, master_name, salt_name,
+    tags_name,
+};
+use rusqlite::{Connection, params};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_matching::{
-    AttemptPolicy, AttemptRecord, DecisionPolicy, EpochRecord, Handle, KeyStructure, Lane, StoreAge,
-    SubjectRecord, TenantId, TenantRecord, Vault, VaultError, VaultState,
+    AttemptRecord, EpochRecord, Handle, KeyStructure, Lane, StoreAge, SubjectRecord, TenantId, TenantRecord,
+    Vault, VaultError, VaultState,
 };
 use trefoil_storage::data_dir::DatabaseFile;
-use trefoil_storage::database::{
-    Count, Database, RowKey, StoreError, Survives, check_copy, conflict_or_fault, fault,
-};
+use trefoil_storage::database::{Count, Database, RowKey, StoreError, Survives, check_copy, fault};
 use trefoil_storage::supervisor::Supervisor;
+use trefoil_storage::table::{Record as _, Records as _, Rows as _, key};
 use trefoil_storage::wrap::WrapKey;
 use zeroize::Zeroizing;
 
@@ -22,7 +27,6 @@ use zeroize::Zeroizing;
 pub const VAULT_FILE: &str = "vault.sqlite";
 /// Version of the schema.
 pub const VERSION: i64 = 1;
-const SCHEMA: &str = include_str!("vault.sql");
 
 /// See the module. By default attempts are written behind, because a worker that waited for an `fsync` for each failed
 /// login would stall in a stream of failures. The budgets in force are those in memory. A crash forgets the failures of the
@@ -39,24 +43,16 @@ pub struct SqliteVault {
 }
 
 impl SqliteVault {
-    /// Opens or creates the file. `secret` wraps the secrets in it, and authenticates every row.
+    /// Opens or creates the file; the thread that writes is under `supervisor`. `secret` wraps the secrets in it, and authenticates every row.
     ///
     /// # Errors
     /// [`StoreError::Altered`] when another program wrote to the file.
-    pub fn open(path: &Path, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
-        SqliteVault::open_under(&Supervisor::default(), path, secret)
-    }
-
-    /// As [`SqliteVault::open`], for a process that ends when the writing thread panics.
-    ///
-    /// # Errors
-    /// As [`SqliteVault::open`].
-    pub fn open_under(
+    pub fn open(
         supervisor: &Supervisor,
         file: impl Into<DatabaseFile>,
         secret: &[u8; 32],
     ) -> Result<SqliteVault, StoreError> {
-        let database = Database::open(file, VERSION, SCHEMA, RowKey::of(secret), supervisor)?;
+        let database = Database::open(file, VERSION, &SCHEMA, RowKey::of(secret), supervisor)?;
         SqliteVault::with(database, secret)
     }
 
@@ -65,14 +61,12 @@ impl SqliteVault {
     /// # Errors
     /// As [`SqliteVault::open`].
     pub fn look(path: &Path, reached: u64, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
-        SqliteVault::with(Database::look(path, reached, VERSION, SCHEMA, RowKey::of(secret))?, secret)
+        SqliteVault::with(Database::look(path, reached, VERSION, &SCHEMA, RowKey::of(secret))?, secret)
     }
 
     fn with(database: Database, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
-        let owners = database.read(|connection| {
-            let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
-            all.query_map([], |row| Ok((TenantId::new(row.get(0)?), row.get(1)?)))?.collect()
-        })?;
+        let owners: Vec<Owner> = database.read(|rows| rows.select("", &[]))?;
+        let owners = owners.into_iter().map(|Owner { tenant, client }| (tenant, client)).collect();
         let (key, owners) = (WrapKey::new(secret), ArcSwap::from_pointee(owners));
         Ok(SqliteVault { database, key, attempts: None, attempts_lost: Arc::default(), owners })
     }
@@ -82,7 +76,7 @@ impl SqliteVault {
     /// # Errors
     /// As [`SqliteVault::open`].
     pub fn check_copy(path: &Path, secret: &[u8; 32]) -> Result<VaultState, StoreError> {
-        check_copy(path, VERSION, SCHEMA, RowKey::of(secret))
+        check_copy(path, VERSION, &SCHEMA, RowKey::of(secret))
     }
 
     /// Durably records the owner of a tenant before it is created; `Conflict` if another client has it.
@@ -93,11 +87,8 @@ impl SqliteVault {
         if self.owns(&tenant, client) {
             return Ok(());
         }
-        let name = client.to_owned();
-        self.database.write(move |connection| {
-            let insert = "INSERT INTO owners VALUES (?, ?)";
-            connection.execute(insert, params![tenant.as_bytes(), name]).map(drop).map_err(conflict_or_fault)
-        })?;
+        let owner = Owner { tenant, client: client.to_owned() };
+        self.database.write(move |rows| rows.insert(&owner))?;
         self.owners.rcu(|owners| {
             let mut owners = HashMap::clone(owners);
             owners.insert(tenant, client.to_owned());
@@ -116,18 +107,14 @@ impl SqliteVault {
     /// # Errors
     /// The file failed.
     pub fn note_store(&self, client: &str, age: StoreAge) -> Result<StoreAge, VaultError> {
-        let newest = "SELECT restored, count FROM stores WHERE client = ?";
-        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let seen = self.database.read(|connection| connection.query_row(newest, [client], row).optional());
-        let seen = seen.map_err(failed)?.unwrap_or_default();
+        let client = client.to_owned();
+        let shown: Option<Shown> = self.database.read(|rows| rows.get(&key([&client]))).map_err(failed)?;
+        let seen = shown.map_or_else(StoreAge::default, |shown| shown.age);
         if age > seen {
-            let note =
-                "INSERT INTO stores VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET restored = ?2, count = ?3
-                        WHERE (restored, count) < (?2, ?3)";
-            let values = (client.to_owned(), age.0, age.1);
-            let write =
-                move |connection: &Connection| connection.execute(note, values).map(drop).map_err(fault);
-            self.database.write(write).map_err(failed)?;
+            let newer = "(stores.restored, stores.count) < (excluded.restored, excluded.count)";
+            let shown = Shown { client, age };
+            let note = move |rows: &Connection| rows.put_row(&Shown::TABLE, &shown.values(), Some(newer));
+            self.database.write(note).map_err(failed)?;
         }
         Ok(seen)
     }
@@ -181,30 +168,25 @@ impl SqliteVault {
 
     /// The epochs of a tenant, oldest first.
     fn epochs(&self, tenant: &TenantId, keys: KeyStructure) -> Result<Vec<EpochRecord>, VaultError> {
-        let of =
-            "SELECT epoch, wrapped_master, seed, wrapped_tags FROM epochs WHERE tenant = ? ORDER BY epoch";
-        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        let rows: Vec<EpochRow> = self
-            .database
-            .read(|connection| connection.prepare(of)?.query_map([tenant.as_bytes()], row)?.collect())
-            .map_err(failed)?;
+        let of_tenant = |rows: &Connection| rows.select("WHERE tenant = $1 ORDER BY epoch", &key([tenant]));
+        let rows: Vec<Epoch> = self.database.read(of_tenant).map_err(failed)?;
         rows.into_iter()
-            .map(|(epoch, master, seed, tags)| {
-                let master = self.secret(&master_name(tenant, keys, epoch), &master)?;
-                let tags = self.secrets(&tags_name(tenant, epoch), &tags)?;
+            .map(|Epoch { epoch, wrapped_master, seed, wrapped_tags, .. }| {
+                let master = self.secret(&master_name(tenant, keys, epoch), &wrapped_master)?;
+                let tags = self.secrets(&tags_name(tenant, epoch), &wrapped_tags)?;
                 Ok(EpochRecord { epoch, master, seed, tags })
             })
             .collect()
     }
 
-    /// The generation that `record` replaces: renewed from the same one, under the same keys.
-    fn replaced_by(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<Option<u32>, StoreError> {
-        let SubjectRecord { handle, generation, epoch, renewed_from, .. } = record;
+    /// The subject that a new one replaces: renewed from the same generation, under the same keys.
+    fn replaced_by(&self, new: &Subject) -> Result<Option<Subject>, StoreError> {
+        let Subject { tenant, handle, generation, epoch, renewed_from, .. } = new;
         let Some(from) = renewed_from else { return Ok(None) };
-        let sql = "SELECT generation FROM subjects WHERE tenant = ? AND handle = ? AND generation <> ?
-                   AND epoch = ? AND renewed_from = ?";
-        let values = (tenant.as_bytes(), handle.as_bytes(), generation, epoch, from);
-        self.database.read(|connection| connection.query_row(sql, values, |row| row.get(0)).optional())
+        let alike =
+            "WHERE tenant = $1 AND handle = $2 AND generation <> $3 AND epoch = $4 AND renewed_from = $5";
+        let of = key([tenant, handle, generation, epoch, from]);
+        self.database.read(|rows| rows.one(alike, &of))
     }
 
     fn secret(&self, name: &[u8], wrapped: &[u8]) -> Result<[u8; 32], VaultError> {
@@ -223,53 +205,15 @@ impl SqliteVault {
     }
 }
 
-/// A row: epoch, wrapped master, seed, wrapped secret of the tag keys.
-type EpochRow = (u32, Vec<u8>, [u8; 32], Vec<u8>);
-
-/// A row: handle, generation, lane, epoch, the generation that it was renewed from, wrapped salt, attempts.
-type SubjectRow = (Handle, u32, u8, u32, Option<u32>, Vec<u8>, AttemptRecord);
-
 fn failed(cause: StoreError) -> VaultError {
     VaultError(cause.to_string())
 }
 
-/// Associated data of a master key: the tenant, its key structure, and the epoch.
-fn master_name(tenant: &TenantId, keys: KeyStructure, epoch: u32) -> Vec<u8> {
-    [b"trefoil/vault-master/2".as_slice(), tenant.as_bytes(), &[keys.code()], &epoch.to_le_bytes()].concat()
-}
-
-/// Associated data of the secret from which tag keys are derived.
-fn tags_name(tenant: &TenantId, epoch: u32) -> Vec<u8> {
-    [b"trefoil/vault-tags/1".as_slice(), tenant.as_bytes(), &epoch.to_le_bytes()].concat()
-}
-
-const OPENING_KEY: &[u8] = b"trefoil/vault-opening-key/1";
-
-fn salt_name(tenant: &TenantId, handle: &Handle, generation: u32, epoch: u32) -> Vec<u8> {
-    let (generation, epoch) = (generation.to_le_bytes(), epoch.to_le_bytes());
-    [b"trefoil/vault-salt/2".as_slice(), tenant.as_bytes(), handle.as_bytes(), &generation, &epoch].concat()
-}
-
 impl Vault for SqliteVault {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
-        let rows: Vec<(TenantId, u8, DecisionPolicy, u32, u32)> = self
-            .database
-            .read(|connection| {
-                let row = |row: &Row<'_>| {
-                    let (malformed, forgiven) = (row.get("malformed")?, row.get("forgiven")?);
-                    Ok((
-                        TenantId::new(row.get("tenant")?),
-                        row.get("keys")?,
-                        read_policy(row)?,
-                        malformed,
-                        forgiven,
-                    ))
-                };
-                connection.prepare("SELECT * FROM tenants")?.query_map([], row)?.collect()
-            })
-            .map_err(failed)?;
+        let rows: Vec<Tenant> = self.database.read(|rows| rows.select("", &[])).map_err(failed)?;
         rows.into_iter()
-            .map(|(tenant, keys, policy, malformed, forgiven)| {
+            .map(|Tenant { tenant, keys, policy, malformed, forgiven }| {
                 let keys = KeyStructure::from_code(keys)
                     .ok_or_else(|| VaultError(format!("key structure {keys} does not exist")))?;
                 let epochs = self.epochs(&tenant, keys)?;
@@ -279,169 +223,102 @@ impl Vault for SqliteVault {
     }
 
     fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
-        let rows: Vec<SubjectRow> = self
-            .database
-            .read(|connection| {
-                connection
-                    .prepare("SELECT * FROM subjects WHERE tenant = ?")?
-                    .query_map([tenant.as_bytes()], |row| {
-                        let (epoch, renewed_from, attempts) = (row.get(4)?, row.get(5)?, read_attempts(row)?);
-                        Ok((
-                            Handle::new(row.get(1)?),
-                            row.get(2)?,
-                            row.get(3)?,
-                            epoch,
-                            renewed_from,
-                            row.get(6)?,
-                            attempts,
-                        ))
-                    })?
-                    .collect()
-            })
-            .map_err(failed)?;
+        let of_tenant = |rows: &Connection| rows.select("WHERE tenant = $1", &key([tenant]));
+        let rows: Vec<Subject> = self.database.read(of_tenant).map_err(failed)?;
         rows.into_iter()
-            .map(|(handle, generation, lane, epoch, renewed_from, wrapped, attempts)| {
-                let salt = self.secret(&salt_name(tenant, &handle, generation, epoch), &wrapped)?;
-                let lane =
-                    Lane::new(lane).ok_or_else(|| VaultError(format!("lane {lane} does not exist")))?;
-                Ok(SubjectRecord { handle, generation, lane, epoch, renewed_from, salt, attempts })
-            })
+            .map(
+                |Subject {
+                     handle, generation, lane, epoch, renewed_from, wrapped_salt, attempts, ..
+                 }| {
+                    let salt = self.secret(&salt_name(tenant, &handle, generation, epoch), &wrapped_salt)?;
+                    let lane =
+                        Lane::new(lane).ok_or_else(|| VaultError(format!("lane {lane} does not exist")))?;
+                    Ok(SubjectRecord { handle, generation, lane, epoch, renewed_from, salt, attempts })
+                },
+            )
             .collect()
     }
 
     fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
         let TenantRecord { tenant, keys, epochs, policy, malformed, forgiven } = record;
-        let wrapped = |EpochRecord { epoch, master, seed, tags }: &EpochRecord| {
-            let master = self.key.wrap(&master_name(tenant, *keys, *epoch), master);
-            (*epoch, master, *seed, self.key.wrap(&tags_name(tenant, *epoch), tags.as_flattened()))
+        let wrapped = |EpochRecord { epoch, master, seed, tags }: &EpochRecord| Epoch {
+            tenant: *tenant,
+            epoch: *epoch,
+            wrapped_master: self.key.wrap(&master_name(tenant, *keys, *epoch), master),
+            seed: *seed,
+            wrapped_tags: self.key.wrap(&tags_name(tenant, *epoch), tags.as_flattened()),
         };
-        let epochs: Vec<EpochRow> = epochs.iter().map(wrapped).collect();
-        let (tenant, keys, malformed, forgiven) = (*tenant, keys.code(), *malformed, *forgiven);
-        let DecisionPolicy { threshold, attempts } = *policy;
-        let AttemptPolicy { consecutive, delay_s, failures_per_day, failures_per_generation, .. } = attempts;
-        let AttemptPolicy { attempts_per_day, attempts_per_generation, .. } = attempts;
-        self.database
-            .write(move |connection| {
-                let sql = "INSERT INTO tenants VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-                         ON CONFLICT DO UPDATE SET threshold = ?3, consecutive = ?4, delay_s = ?5,
-                         failures_per_day = ?6, failures_per_generation = ?7, attempts_per_day = ?8,
-                         attempts_per_generation = ?9, malformed = ?10, forgiven = ?11";
-                let values = params![
-                    tenant.as_bytes(),
-                    keys,
-                    threshold,
-                    consecutive,
-                    delay_s,
-                    failures_per_day,
-                    failures_per_generation,
-                    attempts_per_day,
-                    attempts_per_generation,
-                    malformed,
-                    forgiven
-                ];
-                connection.execute(sql, values).map_err(fault)?;
-                for (epoch, master, seed, tags) in epochs {
-                    let sql = "INSERT INTO epochs VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
-                    connection
-                        .execute(sql, params![tenant.as_bytes(), epoch, master, seed, tags])
-                        .map_err(fault)?;
-                }
-                Ok(())
-            })
-            .map_err(failed)
+        let epochs: Vec<Epoch> = epochs.iter().map(wrapped).collect();
+        let (tenant, keys, policy) = (*tenant, keys.code(), *policy);
+        let own = Tenant { tenant, keys, policy, malformed: *malformed, forgiven: *forgiven };
+        let write = move |rows: &Connection| {
+            rows.put(&own)?;
+            // One that is there stays as it is.
+            epochs.iter().try_for_each(|epoch| rows.put_row(&Epoch::TABLE, &epoch.values(), None).map(drop))
+        };
+        self.database.write(write).map_err(failed)
     }
 
     fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
-        let name = (tenant.to_bytes(), epoch);
-        self.database
-            .shred(move |connection| {
-                for table in ["subjects", "epochs"] {
-                    let sql = format!("DELETE FROM {table} WHERE tenant = ? AND epoch = ?");
-                    connection.execute(&sql, name).map_err(fault)?;
-                }
-                Ok(())
-            })
-            .map_err(failed)
+        let tenant = *tenant;
+        let erase = move |rows: &Connection| {
+            let (of, under) = ("tenant = $1 AND epoch = $2", key([&tenant, &epoch]));
+            rows.delete::<Subject>(of, &under)?;
+            rows.delete::<Epoch>(of, &under).map(drop)
+        };
+        self.database.shred(erase).map_err(failed)
     }
 
     fn opening_key(&self) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
-        let wrapped: Option<Vec<u8>> = self
-            .database
-            .read(|connection| {
-                connection.query_row("SELECT wrapped FROM opening_key", [], |row| row.get(0)).optional()
-            })
-            .map_err(failed)?;
-        let open = |wrapped: Vec<u8>| self.key.open(OPENING_KEY, &wrapped);
-        wrapped.map(open).transpose().map_err(|cause| VaultError(cause.to_string()))
+        let kept: Option<OpeningKey> = self.database.read(|rows| rows.one("", &[])).map_err(failed)?;
+        let open = |kept: OpeningKey| self.key.open(OPENING_KEY, &kept.wrapped);
+        kept.map(open).transpose().map_err(|cause| VaultError(cause.to_string()))
     }
 
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
-        let wrapped = self.key.wrap(OPENING_KEY, key);
-        self.database
-            .write(move |connection| {
-                let sql = "INSERT INTO opening_key VALUES (0, ?)";
-                connection.execute(sql, [wrapped]).map(drop).map_err(fault)
-            })
-            .map_err(failed)
+        let kept = OpeningKey { id: 0, wrapped: self.key.wrap(OPENING_KEY, key) };
+        self.database.write(move |rows| rows.insert(&kept)).map_err(failed)
     }
 
     fn opened_until(&self) -> Result<u64, VaultError> {
-        let until = self.database.read(|connection| {
-            connection.query_row("SELECT until FROM opened", [], |row| row.get(0)).optional()
-        });
-        until.map(Option::unwrap_or_default).map_err(failed)
+        let opened: Option<Opened> = self.database.read(|rows| rows.one("", &[])).map_err(failed)?;
+        Ok(opened.map_or(0, |opened| opened.until))
     }
 
     fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
-        let sql = "INSERT INTO opened VALUES (0, ?) ON CONFLICT (id) DO UPDATE SET until = max(until, excluded.until)";
-        self.database
-            .write(move |connection| connection.execute(sql, [time]).map(drop).map_err(fault))
-            .map_err(failed)
+        let row = Opened { id: 0, until: time };
+        let later = "opened.until < excluded.until";
+        let note = move |rows: &Connection| rows.put_row(&Opened::TABLE, &row.values(), Some(later));
+        self.database.write(note).map(drop).map_err(failed)
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        // No other write for the tenant comes between these two.
-        let replaced = self.replaced_by(tenant, record).map_err(failed)?;
         let SubjectRecord { handle, generation, lane, epoch, renewed_from, salt, attempts } = record;
-        let wrapped = self.key.wrap(&salt_name(tenant, handle, *generation, *epoch), salt);
-        let (tenant, handle, generation, epoch) = (*tenant, *handle, *generation, *epoch);
-        let (lane, renewed_from) = (lane.index() as u8, *renewed_from);
-        let AttemptRecord { consecutive, retry_at, day, day_failures, day_attempts, .. } = *attempts;
-        let AttemptRecord { generation_failures, generation_attempts, version, .. } = *attempts;
-        let insert = move |connection: &Connection| {
-            if let Some(replaced) = replaced {
-                delete(connection, (tenant, handle, replaced))?;
-            }
-            let values = params![
-                tenant.as_bytes(),
-                handle.as_bytes(),
-                generation,
-                lane,
-                epoch,
-                renewed_from,
-                wrapped,
-                consecutive,
-                retry_at,
-                day,
-                day_failures,
-                day_attempts,
-                generation_failures,
-                generation_attempts,
-                version
-            ];
-            let sql = "INSERT INTO subjects VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-            connection.execute(sql, values).map(drop).map_err(fault)
+        let new = Subject {
+            tenant: *tenant,
+            handle: *handle,
+            generation: *generation,
+            lane: lane.index() as u8,
+            epoch: *epoch,
+            renewed_from: *renewed_from,
+            wrapped_salt: self.key.wrap(&salt_name(tenant, handle, *generation, *epoch), salt),
+            attempts: *attempts,
         };
-        match replaced {
-            Some(_) => self.database.shred(insert),
-            None => self.database.write(insert),
+        // No other write for the tenant comes between these two.
+        match self.replaced_by(&new).map_err(failed)? {
+            None => self.database.write(move |rows| rows.insert(&new)),
+            Some(replaced) => self.database.shred(move |rows| {
+                rows.remove::<Subject>(&replaced.values()[..Subject::TABLE.key])?;
+                rows.insert(&new)
+            }),
         }
         .map_err(failed)
     }
 
     fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
-        let name = (*tenant, *handle, generation);
-        self.database.shred(move |connection| delete(connection, name)).map_err(failed)
+        let (tenant, handle) = (*tenant, *handle);
+        let delete = move |rows: &Connection| rows.remove::<Subject>(&key([&tenant, &handle, &generation]));
+        self.database.shred(delete).map(drop).map_err(failed)
     }
 
     fn put_attempts(
@@ -472,11 +349,6 @@ impl Vault for SqliteVault {
     fn state(&self) -> VaultState {
         self.database.state()
     }
-}
-
-fn delete(connection: &Connection, name: (TenantId, Handle, u32)) -> Result<(), StoreError> {
-    let sql = "DELETE FROM subjects WHERE tenant = ? AND handle = ? AND generation = ?";
-    connection.execute(sql, params![name.0.as_bytes(), name.1.as_bytes(), name.2]).map(drop).map_err(fault)
 }
 
 fn update_attempts(
@@ -510,33 +382,6 @@ fn update_attempts(
         update.execute(values).map_err(fault)?;
     }
     Ok(())
-}
-
-fn read_policy(row: &Row<'_>) -> rusqlite::Result<DecisionPolicy> {
-    Ok(DecisionPolicy {
-        threshold: row.get("threshold")?,
-        attempts: AttemptPolicy {
-            consecutive: row.get("consecutive")?,
-            delay_s: row.get("delay_s")?,
-            failures_per_day: row.get("failures_per_day")?,
-            failures_per_generation: row.get("failures_per_generation")?,
-            attempts_per_day: row.get("attempts_per_day")?,
-            attempts_per_generation: row.get("attempts_per_generation")?,
-        },
-    })
-}
-
-fn read_attempts(row: &Row<'_>) -> rusqlite::Result<AttemptRecord> {
-    Ok(AttemptRecord {
-        consecutive: row.get("consecutive")?,
-        retry_at: row.get("retry_at")?,
-        day: row.get("day")?,
-        day_failures: row.get("day_failures")?,
-        day_attempts: row.get("day_attempts")?,
-        generation_failures: row.get("generation_failures")?,
-        generation_attempts: row.get("generation_attempts")?,
-        version: row.get("version")?,
-    })
 }
 
 #[cfg(test)]

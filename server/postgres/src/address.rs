@@ -6,6 +6,7 @@
 
 use crate::servers::{PROVEN_FOR, Servers};
 use crate::tls::Tls;
+use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -206,7 +207,9 @@ fn tls_of(url: &str) -> (String, Option<String>, Option<PathBuf>) {
     for pair in query.split('&') {
         match pair.split_once('=') {
             Some(("sslmode", value)) => mode = Some(value.to_owned()),
-            Some(("sslrootcert", value)) => roots = Some(PathBuf::from(decoded(value))),
+            Some(("sslrootcert", value)) => {
+                roots = Some(PathBuf::from(percent_decode_str(value).decode_utf8_lossy().into_owned()))
+            }
             _ => rest.push(pair),
         }
     }
@@ -214,26 +217,6 @@ fn tls_of(url: &str) -> (String, Option<String>, Option<PathBuf>) {
         true => (plain.to_owned(), mode, roots),
         false => (format!("{plain}?{}", rest.join("&")), mode, roots),
     }
-}
-
-/// With every `%XX` as its byte.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let hex = after.first_chunk::<2>().and_then(|two| hex::decode(two).ok());
-        match (first, hex) {
-            (b'%', Some(byte)) => {
-                bytes.extend(byte);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn is_local(host: &Host) -> bool {

@@ -12,7 +12,8 @@ use crate::table::{RowMac, Rows};
 use std::cell::Cell;
 use std::time::Duration;
 use trefoil_storage::store::fleet::Node;
-use trefoil_storage::store::{AcceptedClock, Records as _, Seal, StoreError};
+use trefoil_storage::store::{AcceptedClock, Seal, StoreError};
+use trefoil_storage::table::Records as _;
 
 /// What a look at a database shows.
 #[derive(Debug)]

@@ -24,7 +24,7 @@ use tokio_postgres::{
     AsyncMessage, Client, Connection, Error, NoTls, Row, SimpleQueryMessage, Socket, Statement,
 };
 use trefoil_storage::store::StoreError;
-use trefoil_storage::store::table::Value;
+use trefoil_storage::table::Value;
 
 /// Longest wait for a connection, over all addresses of the server.
 pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(5);

@@ -32,7 +32,7 @@ use std::time::Duration;
 use trefoil_storage::data_dir::{HighWater, Reached};
 use trefoil_storage::database::Count;
 use trefoil_storage::store::StoreError;
-use trefoil_storage::store::table::{Column as _, Value};
+use trefoil_storage::table::{Column as _, Value};
 
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use crate::node::{Hold, Node, START, Stored, stored};
 use crate::scope::Scope;
 use crate::table::{MAC, Sum};
 use trefoil_storage::store::fleet::Change;
-use trefoil_storage::store::table::{Dialect, Of, Record as _, Table};
 use trefoil_storage::store::{INDEXES, StoreError, TABLES};
+use trefoil_storage::table::{Dialect, Of, Record as _, Table};
 
 /// The version of the tables, and of no others that a database may have. The row of the table node has it under its code.
 pub(crate) const VERSION: u64 = 1;

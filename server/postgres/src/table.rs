@@ -14,8 +14,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use trefoil_storage::store::fleet::{Change, Item};
-use trefoil_storage::store::table::{Kind, Named, Of, Record as _, Table, Value};
-use trefoil_storage::store::{PRUNED_BYTES_MAX, Records as _, Rows as StoreRows, Seal, StoreError};
+use trefoil_storage::store::{PRUNED_BYTES_MAX, Seal, StoreError, StoreRows};
+use trefoil_storage::table::{Kind, Named, Of, Record as _, Records as _, Rows as TableRows, Table, Value};
 use trefoil_types::TenantId;
 
 /// The sum of the secret digests of the rows of all summed tables, word by word. It follows each change of a transaction.
@@ -111,12 +111,7 @@ impl RowMac {
 
     /// The columns of a row, whose last one is their code.
     fn open<'a>(&self, table: &Table, row: &'a Row) -> Result<Vec<Value<'a>>, StoreError> {
-        let strange = |_| {
-            StoreError::Forged(format!(
-                "a column of the table {} has a type that this program does not make",
-                table.name
-            ))
-        };
+        let strange = |_| forged(table, "has a column of a type that this program does not make");
         let column = |(at, column): (usize, &Named)| match column.kind {
             Kind::Number => row.try_get(at).map(Value::Number),
             Kind::Bytes => row.try_get(at).map(Value::Bytes),
@@ -129,10 +124,7 @@ impl RowMac {
             .is_some_and(|code| aws_lc_rs::constant_time::verify_slices_are_equal(code, &expected).is_ok());
         match is_ours {
             true => Ok(values),
-            false => Err(StoreError::Forged(format!(
-                "a row of the table {} is not one that this installation wrote",
-                table.name
-            ))),
+            false => Err(forged(table, "is not one that this installation wrote")),
         }
     }
 }
@@ -154,6 +146,10 @@ fn tag(key: &hmac::Key, table: &str, values: &[Value<'_>]) -> [u8; 32] {
         }
     }
     context.sign().as_ref().try_into().expect("HMAC-SHA256 has 32 bytes")
+}
+
+fn forged(table: &Table, what: &str) -> StoreError {
+    StoreError::Forged(format!("a row of the table {} {what}", table.name))
 }
 
 /// The statements, on one connection.
@@ -180,18 +176,6 @@ pub(crate) struct Telling {
 }
 
 impl Rows<'_> {
-    /// Gives the columns of rows to `each`.
-    fn rows(
-        &self,
-        table: &Table,
-        tail: &str,
-        values: &[Value<'_>],
-        mut each: impl FnMut(&[Value<'_>]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        let found = self.link.rows(&table.select(Some(MAC), tail), values)?;
-        found.iter().try_for_each(|row| each(&self.mac.open(table, row)?))
-    }
-
     /// Runs a statement over a row with its code.
     fn execute_signed(
         &self,
@@ -209,7 +193,7 @@ impl Rows<'_> {
         if table.of != Of::Registry {
             return Ok(());
         }
-        self.rows(table, &format!("WHERE {condition}"), values, |before| {
+        self.query(table, &format!("WHERE {condition}"), values, &mut |before| {
             self.sum.set(self.sum.get().subtract(&self.mac.digest(table, before)));
             Ok(())
         })
@@ -224,7 +208,7 @@ impl Rows<'_> {
 
     /// Adds the rows of a table to the sum.
     pub(crate) fn add_all(&self, table: &Table) -> Result<(), StoreError> {
-        self.rows(table, "", &[], |row| {
+        self.query(table, "", &[], &mut |row| {
             self.add(table, row);
             Ok(())
         })
@@ -236,22 +220,20 @@ impl Rows<'_> {
     }
 }
 
-impl StoreRows for Rows<'_> {
+impl TableRows for Rows<'_> {
     fn query(
         &self,
         table: &Table,
         tail: &str,
         values: &[Value<'_>],
-        each: &mut dyn FnMut(&[Value<'_>]) -> Option<()>,
+        each: &mut dyn FnMut(&[Value<'_>]) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        self.rows(table, tail, values, |row| {
-            each(row).ok_or_else(|| {
-                StoreError::Forged(format!(
-                    "a row of the table {} has a value that this program does not write",
-                    table.name
-                ))
-            })
-        })
+        let found = self.link.rows(&table.select(Some(MAC), tail), values)?;
+        found.iter().try_for_each(|row| each(&self.mac.open(table, row)?))
+    }
+
+    fn foreign(&self, table: &Table, what: &str) -> StoreError {
+        forged(table, what)
     }
 
     fn number(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<u64>, StoreError> {
@@ -278,10 +260,7 @@ impl StoreRows for Rows<'_> {
         let kept = [key, &row[first..]].concat();
         match self.execute_signed(&table.update(Some(MAC), first), table, row, &kept)? {
             1 => Ok(()),
-            _ => Err(StoreError::Forged(format!(
-                "a row of the table {} went between reading and writing it",
-                table.name
-            ))),
+            _ => Err(forged(table, "went between reading and writing it")),
         }
     }
 
@@ -289,7 +268,9 @@ impl StoreRows for Rows<'_> {
         self.subtract(table, condition, values)?;
         self.link.execute(&format!("DELETE FROM {} WHERE {condition}", table.name), values)
     }
+}
 
+impl StoreRows for Rows<'_> {
     /// Through the function that sees to it that it is that header.
     fn prune(&self, header: &Seal) -> Result<(), StoreError> {
         let row = header.values();

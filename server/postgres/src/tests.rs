@@ -4,11 +4,9 @@ use super::*;
 use std::time::Instant;
 use trefoil_attest::Restoration;
 use trefoil_storage::data_dir::DataDir;
-use trefoil_storage::store::suite::{note, session, tenant};
+use trefoil_storage::store::suite::{H, T, fill, note, session, tenant};
 use trefoil_storage::store::*;
 use trefoil_testing::postgres::Server;
-
-pub(crate) use trefoil_storage::store::suite::{H, T, fill};
 
 pub(crate) const SECRET: [u8; 32] = [7; 32];
 /// For tests that do not wait for it.
@@ -43,6 +41,15 @@ fn postgres_holds_what_a_store_promises() {
     suite::holds(&open(&url).unwrap());
     // Its sums are those of the rows that are left.
     open(&url).unwrap();
+}
+
+/// Waits until something is so.
+pub(crate) fn until_within(longest: Duration, what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < longest, "{what}");
+        std::thread::yield_now();
+    }
 }
 
 /// Reads every row; the first error.

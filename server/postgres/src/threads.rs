@@ -24,13 +24,12 @@ use crate::scope::Scope;
 use crate::table::{RowMac, Rows};
 use crossbeam_channel::{RecvTimeoutError, Sender, TrySendError, bounded};
 use run::{Reader, Writer};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
-use trefoil_storage::database::Count;
+use trefoil_storage::database::{Count, tell_damage};
 use trefoil_storage::store::{Call, StoreError};
 
 /// Calls that may wait.
@@ -310,11 +309,4 @@ fn answered<T>(
             RecvTimeoutError::Disconnected => StoreError::Busy,
         })
     })
-}
-
-/// A forged row ends the process, as damage in a SQLite file does.
-fn tell_damage<T>(supervisor: &Supervisor, place: &str, outcome: &Result<T, StoreError>) {
-    if let Err(cause @ (StoreError::Forged(_) | StoreError::Unusable(_))) = outcome {
-        supervisor.damaged(Path::new(place), &cause.to_string());
-    }
 }

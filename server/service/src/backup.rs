@@ -11,7 +11,8 @@ use trefoil_key_holder::backup::{self, Kept, VAULT};
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::database::Pinned;
-use trefoil_storage::store::{Log as _, Sqlite, Store, Tables as _};
+use trefoil_storage::store::{self, Log as _, Sqlite, Store, Tables as _};
+use trefoil_storage::table::Records as _;
 
 /// The store of a service.
 const STORE: Kept = Kept { name: STORE_FILE, secret: "master.key", check: Sqlite::check_copy };
@@ -76,11 +77,9 @@ fn end_of_log(pinned: &[Pinned]) -> Result<Option<LogEnd>, String> {
             "{STORE_FILE} is missing; a key-holder is backed up with `trefoil key-holder backup`"
         ));
     };
-    let newest = "SELECT bytes FROM seals ORDER BY number DESC LIMIT 1";
-    let bytes: Option<Vec<u8>> = store
-        .read(|connection| connection.prepare(newest)?.query_map([], |row| row.get(0))?.next().transpose())
-        .map_err(|cause| cause.to_string())?;
-    bytes.map(|bytes| end(&bytes)).transpose()
+    let newest = store.read(|rows| rows.one::<store::Seal>("ORDER BY number DESC", &[]));
+    let newest = newest.map_err(|cause| cause.to_string())?;
+    newest.map(|newest| end(&newest.bytes)).transpose()
 }
 
 fn end(seal: &[u8]) -> Result<LogEnd, String> {

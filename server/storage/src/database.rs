@@ -24,63 +24,42 @@ mod error;
 mod log;
 mod residue;
 mod rows;
+mod writer;
 
-use crate::data_dir::{DatabaseFile, HighWater, Reached, lock_holder};
+use crate::data_dir::DatabaseFile;
 use crate::supervisor::Supervisor;
 pub use connection::open_still;
 use connection::{
-    BUSY_TIMEOUT, check_pages, check_version, make_private, open_reader, others, prepare, user_version,
+    check_pages, check_version, make_private, open_reader, others, prepare, user_version, with_tables,
 };
 pub use copy::{Pinned, check_copy};
-pub use error::{StoreError, conflict_or_fault, fault};
+pub use error::{StoreError, fault, tell_damage};
 use log::{Log, log_of};
 pub use rows::RowKey;
-use rows::{Counts, Rows};
-use rusqlite::{Connection, TransactionBehavior};
+use rows::Rows;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
-use trefoil_matching::VaultState;
+pub use trefoil_matching::VaultState;
+use writer::{Acknowledge, Durable, Recount, Write, Writer};
 
 /// Most waiting writes. At 4 ms for each commit of up to [`GROUP_MAX`] this is a tenth of a second.
 const QUEUE_MAX: usize = 1024;
-/// Writes in one transaction: 64 templates of 49 KiB are 3 MiB of log.
-const GROUP_MAX: usize = 64;
 /// Idle read connections kept.
 const READERS_MAX: usize = 8;
-/// Tells the caller the result of the commit.
-type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-/// Takes the writer inside a transaction, or the error why there is none.
-type Run = Box<dyn FnOnce(Result<&Writer, StoreError>) -> Acknowledge + Send>;
-
 /// The failure that an acknowledged write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Survives {
     /// A kill of the process: the operating system has it.
     Kill,
     /// A power cut too: the disk has it.
     PowerCut,
-}
-
-struct Write {
-    run: Run,
-    survives: Survives,
-    /// Empty the write-ahead log afterwards, so that deleted bytes are gone from it too.
-    scrub: bool,
-    recount: Option<Recount>,
-}
-
-/// What a write does to the counts alone.
-#[derive(Clone, Copy)]
-enum Recount {
-    /// Accept the file although a later count is remembered.
-    AcceptOlder(VaultState),
-    /// Note the count of the file beside it.
-    NoteBeside,
 }
 
 /// Durable transactions of a file, for the one beside it.
@@ -131,36 +110,6 @@ impl Checked {
             *place = Some(connection);
         }
     }
-}
-
-/// The count of transactions that survives a power cut.
-#[derive(Default)]
-struct Durable {
-    generation: Count,
-    restored: AtomicU64,
-    beside: AtomicU64,
-}
-
-impl Durable {
-    fn set(&self, Counts { state: VaultState { generation, restored }, beside }: Counts) {
-        self.generation.store(generation, Ordering::Release);
-        self.restored.store(restored, Ordering::Release);
-        self.beside.store(beside, Ordering::Release);
-    }
-}
-
-/// The connection that writes, and the sum of the rows.
-struct Writer {
-    connection: Connection,
-    /// SQLite's count of what other connections have written, as of the check.
-    others: i64,
-    rows: Rows,
-    durable: Arc<Durable>,
-    beside: Arc<OnceLock<Count>>,
-    mark: Option<HighWater>,
-    path: PathBuf,
-    log: Log,
-    supervisor: Supervisor,
 }
 
 impl Database {
@@ -356,14 +305,6 @@ impl Database {
     /// Runs `operation` on a connection that cannot write.
     pub fn read<T>(
         &self,
-        operation: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
-        self.read_or(|connection| operation(connection).map_err(fault))
-    }
-
-    /// The same, of an operation that has errors of its own.
-    pub fn read_or<T>(
-        &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let checked = self.checked.locked().take();
@@ -444,167 +385,6 @@ impl Drop for Database {
             let _ = writer.join();
         }
     }
-}
-
-/// Damage in a file that was sound when it was opened ends the process.
-fn tell_damage<T>(supervisor: &Supervisor, path: &Path, outcome: &Result<T, StoreError>) {
-    if let Err(cause @ (StoreError::Damaged(_) | StoreError::Altered(_))) = outcome {
-        supervisor.damaged(path, &cause.to_string());
-    }
-}
-
-impl Writer {
-    fn write_all(&mut self, queue: &Receiver<Write>) {
-        let mut synchronous = Survives::PowerCut;
-        while let Some(first) = self.next(queue) {
-            let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter()).take(GROUP_MAX).collect();
-            let scrub = writes.iter().any(|write| write.scrub);
-            let survives = writes.iter().map(|write| write.survives).max().unwrap_or(Survives::PowerCut);
-            let set = self.synchronise(survives, &mut synchronous);
-            let mark = self.rows.mark();
-            let begun = set.and_then(|()| self.execute("BEGIN IMMEDIATE")).and_then(|()| self.check_alone());
-            let recount = writes.iter().find_map(|write| write.recount);
-            let mut acknowledgements = Vec::with_capacity(writes.len());
-            for write in writes {
-                acknowledgements.push((write.run)(begun.clone().map(|()| &*self)));
-            }
-            let committed = begun.and_then(|()| self.commit(&mark, recount));
-            match &committed {
-                Ok(()) if survives == Survives::PowerCut => {
-                    self.durable.set(self.rows.counts());
-                    self.reach();
-                }
-                Ok(()) => {}
-                Err(cause) => {
-                    tracing::error!(%cause, "a transaction failed");
-                    tell_damage(&self.supervisor, &self.path, &committed);
-                    // If the transaction never began, there is nothing to undo.
-                    let _ = self.execute("ROLLBACK");
-                }
-            }
-            self.log.shreds |= scrub && committed.is_ok();
-            // Only who deletes waits for readers.
-            self.log.shorten(&self.connection, if scrub { BUSY_TIMEOUT } else { Duration::ZERO });
-            for acknowledge in acknowledgements {
-                acknowledge(committed.clone());
-            }
-        }
-        self.log.shreds = true;
-        self.log.shorten(&self.connection, BUSY_TIMEOUT);
-    }
-
-    /// The next write. While there is none, a log that was to be emptied is tried again.
-    fn next(&mut self, queue: &Receiver<Write>) -> Option<Write> {
-        while self.log.shreds {
-            match queue.recv_timeout(self.log.again) {
-                Ok(write) => return Some(write),
-                Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => self.log.shorten(&self.connection, Duration::ZERO),
-            }
-        }
-        queue.recv().ok()
-    }
-
-    /// Notes how many transactions are durable.
-    fn reach(&mut self) {
-        let count = self.rows.counts().state.generation;
-        if let Some(mark) = &mut self.mark
-            && let Err(cause) = mark.reach(Reached { count, digest: [0; 32] })
-        {
-            tracing::warn!(%cause, path = %self.path.display(), "the count of transactions was not noted");
-        }
-    }
-
-    /// `NORMAL` appends to the log without waiting for the disk; it cannot be set within a transaction.
-    fn synchronise(&self, survives: Survives, now: &mut Survives) -> Result<(), StoreError> {
-        if survives != *now {
-            let level = if survives == Survives::PowerCut { "FULL" } else { "NORMAL" };
-            self.connection.pragma_update(None, "synchronous", level).map_err(fault)?;
-            *now = survives;
-        }
-        Ok(())
-    }
-
-    /// Refuses a transaction after one of another program, whose rows the sum does not include.
-    fn check_alone(&self) -> Result<(), StoreError> {
-        match others(&self.connection)? == self.others {
-            true => Ok(()),
-            false => {
-                Err(StoreError::Altered("another program wrote to it while this one had it open".to_owned()))
-            }
-        }
-    }
-
-    /// Ends the transaction with the counts and sum of its rows. Without a commit all stay as they were.
-    fn commit(&mut self, mark: &[u8; 32], recount: Option<Recount>) -> Result<(), StoreError> {
-        let before = self.rows.counts();
-        let beside = self.beside.get().map_or(before.beside, |beside| beside.load(Ordering::Acquire));
-        let sealed = match recount {
-            Some(Recount::AcceptOlder(remembered)) => {
-                self.rows.accept_older(&self.connection, remembered, beside)
-            }
-            Some(Recount::NoteBeside) => self.rows.note(&self.connection, beside),
-            None => self.rows.seal(&self.connection, mark, beside),
-        };
-        let committed = sealed.and_then(|()| self.execute("COMMIT"));
-        if committed.is_err() {
-            self.rows.undo(mark, before);
-        }
-        committed
-    }
-
-    fn execute(&self, sql: &str) -> Result<(), StoreError> {
-        self.connection.execute_batch(sql).map_err(|cause| match fault(cause) {
-            StoreError::Locked(cause) => {
-                let mut shared = self.path.as_os_str().to_owned();
-                shared.push("-shm");
-                let holder = lock_holder(Path::new(&shared)).or_else(|| lock_holder(&self.path));
-                let holder = holder.map_or(String::new(), |holder| format!(", process {holder},"));
-                let path = self.path.display();
-                StoreError::Locked(format!(
-                    "another program{holder} holds a lock of {path} ({cause}): end it, or let it finish"
-                ))
-            }
-            other => other,
-        })
-    }
-
-    /// Runs one write; undoes it alone if it fails.
-    fn in_savepoint<T>(
-        &self,
-        operation: impl FnOnce(&Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        self.execute("SAVEPOINT one")?;
-        let mark = self.rows.mark();
-        let outcome = operation(&self.connection);
-        self.execute(if outcome.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" })?;
-        if outcome.is_err() {
-            self.rows.go_back(&mark);
-        }
-        outcome
-    }
-}
-
-/// Makes the tables of a new file, and refuses those of another version.
-fn with_tables(
-    mut connection: Connection,
-    (version, exists): (i64, bool),
-    schema: &str,
-    key: &RowKey,
-    path: &Path,
-) -> Result<Connection, StoreError> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
-    match user_version(&transaction)? {
-        0 if exists => return Err(StoreError::Emptied),
-        0 => {
-            transaction.execute_batch(schema).map_err(fault)?;
-            Rows::create(&transaction, key)?;
-            transaction.pragma_update(None, "user_version", version).map_err(fault)?;
-        }
-        found => check_version(path, found, version)?,
-    }
-    transaction.commit().map_err(fault)?;
-    Ok(connection)
 }
 
 #[cfg(test)]

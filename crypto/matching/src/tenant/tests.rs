@@ -143,8 +143,8 @@ fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
     assert_eq!(job.failures(NAME), Some(0));
 }
 
-/// Claim M10: Every attempt is recorded in the vault before anything is decrypted. A restart forgets none, nor does a kill of a
-/// key-holder in its own process.
+/// Claim M10: Every attempt is recorded in the vault before anything is decrypted. A restart forgets none, nor does a kill of a key-holder in
+/// its own process.
 ///
 /// An attempt is in the vault before it is made, so that a crash in between cannot forget it.
 #[test]

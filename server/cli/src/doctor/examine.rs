@@ -201,11 +201,7 @@ fn asked(
     };
     let bounds = Bounds { timeout: WAIT, connections: 1 };
     let away = |cause: String| vec![Fault::KeyHolderAway.at(place, cause)];
-    let started = match seat {
-        None => Remote::start(address.clone(), identity, bounds),
-        Some(seat) => Remote::start_at(&Supervisor::default(), address.clone(), identity, bounds, seat),
-    };
-    let remote = match started {
+    let remote = match Remote::start(&Supervisor::default(), address.clone(), identity, bounds, seat) {
         Ok(remote) => remote,
         Err(cause) => return away(cause.to_string()),
     };

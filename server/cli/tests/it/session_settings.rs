@@ -4,9 +4,12 @@
 use crate::key_holder::wait_for;
 use crate::world::*;
 use trefoil_pipeline::Clock;
-use trefoil_server::config::DatabaseUrl;
+use trefoil_server::config::{Config, DatabaseUrl};
 use trefoil_server::server::Server as Trefoil;
 use trefoil_testing::postgres::Server;
+
+/// For a refusal that the service gives within seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Settings that a role may have for reasons of another program.
 const SETTINGS: [&str; 18] = [
@@ -30,21 +33,20 @@ const SETTINGS: [&str; 18] = [
     "extra_float_digits = -15",
 ];
 
-/// A configuration with a database of its own, and the database's name.
-fn configured(server: &Server, folder: &Path) -> (Config, String) {
+/// A server of its own, the name of a database there, and the configuration of a service that keeps its store in it.
+fn set_up(folder: &TempDir) -> Option<(Server, String, Config)> {
+    let server = Server::start(&[])?;
     let url = server.database();
-    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
-    let mut config = service::config(&folder.join("data"));
-    config.store.url = DatabaseUrl(url);
-    config.store.timeout_ms = 10_000;
-    (config, database)
+    let database = url.split(['/', '?']).nth(3)?.to_owned();
+    let mut config = service::config(&folder.path().join("data"));
+    (config.store.url, config.store.timeout_ms) = (DatabaseUrl(url), 10_000);
+    Some((server, database, config))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_of_the_role_change_nothing_that_is_stored() {
-    let Some(server) = Server::start(&[]) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (config, database) = configured(&server, folder.path());
+    let Some((server, database, config)) = set_up(&folder) else { return };
     for setting in SETTINGS {
         server.sql("postgres", &format!("ALTER DATABASE {database} SET {setting}"));
     }
@@ -79,9 +81,8 @@ const CHANGED: [(&str, &str, &str); 4] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_with_other_schemas_than_the_first_or_that_may_not_write_is_refused_by_name() {
-    let Some(server) = Server::start(&[]) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (config, database) = configured(&server, folder.path());
+    let Some((server, database, config)) = set_up(&folder) else { return };
     let service = Service::new(config.clone()).await;
     service.welcomed(1, 74).await;
     // Tables of the same names, which a session would read and write without an error.

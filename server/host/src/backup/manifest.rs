@@ -9,6 +9,7 @@ use crate::settings::located;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use thiserror::Error;
+use trefoil_storage::database::VaultState;
 use trefoil_storage::stretch::Cost;
 
 /// The manifest of a backup.
@@ -40,7 +41,7 @@ pub struct Manifest {
     pub log: Option<LogEnd>,
     /// The vault's counts; absent if the backup has no vault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vault: Option<Counted>,
+    pub vault: Option<VaultState>,
     /// The encrypted files.
     pub files: Vec<Stored>,
 }
@@ -53,16 +54,6 @@ pub struct LogEnd {
     pub seal: u64,
     /// Its digest, hexadecimal.
     pub digest: String,
-}
-
-/// The counts of a vault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Counted {
-    /// Transactions.
-    pub generation: u64,
-    /// How often an older copy of it was accepted.
-    pub restored: u64,
 }
 
 /// Why a text is not a valid manifest.
@@ -84,7 +75,7 @@ impl Manifest {
         record: &[u8],
         now: u64,
         log: Option<LogEnd>,
-        vault: Option<Counted>,
+        vault: Option<VaultState>,
     ) -> Result<Manifest, ManifestError> {
         #[derive(Deserialize)]
         struct Record {
@@ -122,6 +113,9 @@ impl Manifest {
     }
 
     /// The text of the file.
+    ///
+    /// # Panics
+    /// Never: every field has a TOML form.
     pub fn write(&self, keys: &Keys) -> String {
         let body = toml::to_string(self).expect("every field has a TOML form");
         let authentic = format!("{body}{MAC}{}\n", hex::encode(keys.tag(body.as_bytes())));
@@ -182,7 +176,7 @@ mod tests {
     }
 
     fn written() -> (Manifest, String) {
-        let state = Counted { generation: 9, restored: 1 };
+        let state = VaultState { generation: 9, restored: 1 };
         let log = LogEnd { seal: 7, digest: "00".repeat(32) };
         let record = format!("id = \"{}\"\n", "ab".repeat(16));
         let mut manifest = Manifest::new(record.as_bytes(), 1_795_000_000, Some(log), Some(state)).unwrap();

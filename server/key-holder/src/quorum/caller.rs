@@ -6,7 +6,7 @@
     reason = "taken once for a round trip to three machines; faults of a key-holder are rare"
 )]
 
-use super::seat_name::name;
+use super::name;
 use crate::address::Address;
 use crate::connection_pool::Bounds;
 use crate::remote::Remote;
@@ -108,7 +108,7 @@ pub(super) fn start(
         holders.push(Holder {
             seat,
             address: address.authority.clone(),
-            remote: Remote::start_at(supervisor, address, identity, bounds, seat)?,
+            remote: Remote::start(supervisor, address, identity, bounds, Some(seat))?,
             supervisor: supervisor.clone(),
             callers_max: bounds.connections,
             waiting: Mutex::default(),

@@ -39,19 +39,11 @@ const NOT_FOR_A_QUORUM: KeyHolderError = KeyHolderError::forbidden(
 const KEY_ROUNDS_MAX: usize = 4;
 
 impl Quorum {
-    /// Starts to connect to three key-holders, given in the order of their seats.
+    /// Starts to connect to three key-holders, given in the order of their seats, on threads under `supervisor`.
     ///
     /// # Errors
     /// When an identity is not usable or a thread does not start.
-    pub fn start(at: [(Address, Identity); 3], bounds: Bounds) -> io::Result<Quorum> {
-        Quorum::start_under(&Supervisor::default(), at, bounds)
-    }
-
-    /// As [`Quorum::start`], for a process that ends when one of its threads panics.
-    ///
-    /// # Errors
-    /// As [`Quorum::start`].
-    pub fn start_under(
+    pub fn start(
         supervisor: &Supervisor,
         at: [(Address, Identity); 3],
         bounds: Bounds,

@@ -1,8 +1,8 @@
 //! How one of three key-holders handles a job.
 
 use super::mailbox::Mailbox;
+use super::name;
 use super::peers::{Link, Peers};
-use super::seat_name::name;
 use crate::clients::Client;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -15,8 +15,13 @@ mod mailbox;
 mod member;
 mod peers;
 mod provision;
-mod seat_name;
 
 pub use gateway::Quorum;
 pub(crate) use member::Member;
 pub(crate) use provision::{client, init, open, refuse_empty};
+use trefoil_matching::quorum::Seat;
+
+/// The name of a seat in logs and in the list of clients.
+fn name(seat: Seat) -> String {
+    format!("key-holder-{}", seat.index() + 1)
+}

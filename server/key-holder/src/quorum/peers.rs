@@ -5,7 +5,7 @@
     reason = "a queue for each of two machines, whose sender must not wait for them"
 )]
 
-use super::seat_name::name;
+use super::name;
 use crate::address::Address;
 use crate::connection_pool::Bounds;
 use crate::protocol::request_frame;
@@ -59,7 +59,7 @@ impl Peers {
     pub(crate) fn start(supervisor: &Supervisor, links: Vec<Link>, lifetime: Duration) -> io::Result<Peers> {
         let mut peers = Vec::with_capacity(links.len());
         for Link { seat, address, identity } in links {
-            let remote = Remote::start_at(supervisor, address, identity, BOUNDS, seat)?;
+            let remote = Remote::start(supervisor, address, identity, BOUNDS, Some(seat))?;
             let peer = Arc::new(Peer { seat, remote, queue: Mutex::default(), filled: Condvar::new() });
             for _ in 0..SENDERS {
                 let sender = Arc::clone(&peer);

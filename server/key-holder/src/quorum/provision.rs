@@ -1,8 +1,8 @@
 //! Sets up one of three key-holders: its pieces on disk and its peers.
 
 use super::member::{Member, Times};
+use super::name;
 use super::peers::Link;
-use super::seat_name::name;
 use crate::address::Address;
 use crate::clients::{Client, Clients, Right};
 use crate::config;

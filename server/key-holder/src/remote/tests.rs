@@ -22,7 +22,7 @@ const BOUNDS: Bounds = Bounds { timeout: TIME, connections: 1 };
 /// A connection to a process that has one answer to everything but pings.
 fn connected_to(answer: impl Fn() -> Reply + Clone + Send + 'static) -> Remote {
     let (address, client) = process(answer);
-    let remote = Remote::start(address, client, BOUNDS).unwrap();
+    let remote = Remote::start(&Supervisor::default(), address, client, BOUNDS, None).unwrap();
     remote.wait_until_ready(Instant::now() + TIME).unwrap();
     remote
 }
@@ -73,7 +73,7 @@ fn a_monitor_that_panics_is_named_and_calls_fail_at_once() {
     let supervisor = Supervisor::default();
     let (tell, told) = std::sync::mpsc::channel();
     supervisor.on_death(move |death| tell.send(death.thread.clone()).unwrap());
-    let line = ConnectionPool::new(address, (Arc::new(tls), own), BOUNDS);
+    let line = ConnectionPool::new(address, (Arc::new(tls), own), BOUNDS, None);
     let remote = Remote::over(&supervisor, line).unwrap();
     assert_eq!(told.recv().unwrap(), "key-holder-monitor");
     assert!(matches!(remote.call(Request::Ping), Err(KeyHolderError::Unavailable(_))));

@@ -1,6 +1,7 @@
 //! Tests of the rows that the file keeps, deletes and refuses.
 
 use super::*;
+use trefoil_matching::{AttemptPolicy, DecisionPolicy};
 
 /// Without keys.
 fn tenant() -> TenantRecord {
@@ -18,7 +19,7 @@ fn subject(generation: u32, epoch: u32, renewed_from: Option<u32>) -> SubjectRec
 fn a_vault_remembers_and_forgets() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vault.sqlite");
-    let open = || SqliteVault::open(&path, &[9; 32]).unwrap();
+    let open = || SqliteVault::open(&Supervisor::default(), &path, &[9; 32]).unwrap();
     let policy = DecisionPolicy { threshold: -5, attempts: AttemptPolicy::default() };
     let epochs = [0, 1].map(|epoch| EpochRecord {
         epoch,
@@ -80,14 +81,14 @@ fn a_vault_remembers_and_forgets() {
     vault.delete_subject(&TenantId::new([1; 16]), &Handle::new([4; 32]), 5).unwrap();
     assert!(vault.subjects(&TenantId::new([1; 16])).unwrap().is_empty());
     drop(vault);
-    let other = SqliteVault::open(&path, &[8; 32]).err();
+    let other = SqliteVault::open(&Supervisor::default(), &path, &[8; 32]).err();
     assert!(matches!(other, Some(StoreError::Altered(_))), "another key opens nothing: {other:?}");
 }
 
 #[test]
 fn after_a_lost_write_attempts_wait_for_their_own() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = SqliteVault::open(&folder.path().join("vault.db"), &[7; 32]).unwrap();
+    let vault = SqliteVault::open(&Supervisor::default(), &folder.path().join("vault.db"), &[7; 32]).unwrap();
     let failed = AttemptRecord { consecutive: 1, version: 1, ..AttemptRecord::default() };
     // Written behind: the answer comes before the write, whose failure is only seen later.
     vault.database.write(|c| c.execute_batch("ALTER TABLE subjects RENAME TO gone").map_err(fault)).unwrap();
@@ -106,7 +107,8 @@ fn after_a_lost_write_attempts_wait_for_their_own() {
 #[test]
 fn a_renewal_takes_the_place_of_one_before_and_of_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
-    let vault = SqliteVault::open(&directory.path().join("vault.sqlite"), &[9; 32]).unwrap();
+    let vault =
+        SqliteVault::open(&Supervisor::default(), &directory.path().join("vault.sqlite"), &[9; 32]).unwrap();
     let elsewhere = TenantRecord { tenant: TenantId::new([2; 16]), ..tenant() };
     vault.put_tenant(&tenant()).and_then(|()| vault.put_tenant(&elsewhere)).unwrap();
     let other_handle = SubjectRecord { handle: Handle::new([5; 32]), ..subject(10, 1, Some(4)) };
@@ -131,9 +133,10 @@ fn a_renewal_takes_the_place_of_one_before_and_of_nothing_else() {
 fn a_vault_of_another_version_is_refused_with_both_versions() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vault.sqlite");
-    drop(SqliteVault::open(&path, &[9; 32]).unwrap());
+    drop(SqliteVault::open(&Supervisor::default(), &path, &[9; 32]).unwrap());
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
-    let refused = SqliteVault::open(&path, &[9; 32]).err().map(|cause| cause.to_string());
+    let refused =
+        SqliteVault::open(&Supervisor::default(), &path, &[9; 32]).err().map(|cause| cause.to_string());
     let text = "has schema version 2, this program knows 1; use the program that wrote it";
     assert!(refused.as_ref().is_some_and(|cause| cause.contains(text)), "{refused:?}");
 }
@@ -145,7 +148,7 @@ fn a_vault_of_another_version_is_refused_with_both_versions() {
 fn a_vault_that_somebody_else_wrote_to_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vault.sqlite");
-    let open = || SqliteVault::open(&path, &[9; 32]);
+    let open = || SqliteVault::open(&Supervisor::default(), &path, &[9; 32]);
     let vault = open().unwrap();
     let epoch = EpochRecord { epoch: 0, master: [2; 32], seed: [9; 32], tags: [[4; 32], [5; 32]] };
     vault.claim(TenantId::new([1; 16]), "gateway").unwrap();
@@ -187,13 +190,13 @@ fn a_vault_that_somebody_else_wrote_to_is_refused() {
 fn a_tenant_has_one_owner() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("vault.sqlite");
-    let vault = SqliteVault::open(&path, &[9; 32]).unwrap();
+    let vault = SqliteVault::open(&Supervisor::default(), &path, &[9; 32]).unwrap();
     vault.claim(TenantId::new([1; 16]), "a").unwrap();
     // Repeated after a crash before the tenant was made.
     vault.claim(TenantId::new([1; 16]), "a").unwrap();
     assert_eq!(vault.claim(TenantId::new([1; 16]), "b"), Err(StoreError::Conflict));
     drop(vault);
-    let vault = SqliteVault::open(&path, &[9; 32]).unwrap();
+    let vault = SqliteVault::open(&Supervisor::default(), &path, &[9; 32]).unwrap();
     assert!(
         vault.owns(&TenantId::new([1; 16]), "a")
             && !vault.owns(&TenantId::new([1; 16]), "b")

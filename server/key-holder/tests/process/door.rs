@@ -19,6 +19,7 @@ use trefoil_matching::{
     SealedFor, SealedProbe, Share, Status, blind, split,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::supervisor::Supervisor;
 use trefoil_types::{BatchId, SessionId, TenantId};
 
 #[derive(Debug)]
@@ -73,7 +74,7 @@ fn only_listed_certificates_are_served() {
     let mut address = running.address.clone();
     address.fingerprint = Fingerprint([1; 32]);
     let bounds = Bounds { timeout: PATIENCE, connections: 1 };
-    let misled = Remote::start(address, house.gateway(), bounds).unwrap();
+    let misled = Remote::start(&Supervisor::default(), address, house.gateway(), bounds, None).unwrap();
     while misled.unready().is_none_or(|why| why.contains("not connected yet")) {
         std::thread::yield_now();
     }
@@ -248,7 +249,9 @@ fn a_caller_waits_no_longer_than_its_time() {
     let house = House::new("kill");
     let address = format!("tls://{}#{}", listener.local_addr().unwrap(), Fingerprint([1; 32]));
     let bounds = Bounds { timeout: Duration::from_millis(50), connections: 1 };
-    let remote = Remote::start(address.parse().unwrap(), house.gateway(), bounds).unwrap();
+    let remote =
+        Remote::start(&Supervisor::default(), address.parse().unwrap(), house.gateway(), bounds, None)
+            .unwrap();
     assert!(remote.wait_until_ready(Instant::now() + Duration::from_millis(200)).is_err());
     assert!(matches!(remote.shred(named(0, 0)), Err(KeyHolderError::Unavailable(_))));
 }

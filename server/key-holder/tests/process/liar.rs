@@ -15,6 +15,7 @@ use trefoil_matching::{
     KeyHolder, KeyHolderError, Lane, MatchJob, PublicKey, Reply, Request, SeatEnrolment, split,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::supervisor::Supervisor;
 
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 
@@ -32,7 +33,7 @@ impl Liar {
     fn in_seat(seats: &KeyHolders, seat: usize) -> Liar {
         let directory = DataDir::open(&seats.data(seat)).unwrap();
         let secret = directory.secret::<32>("vault.key").unwrap();
-        let vault = SqliteVault::open(&directory.join("vault.sqlite"), &secret).unwrap();
+        let vault = SqliteVault::open(&Supervisor::default(), &directory.join("vault.sqlite"), &secret).unwrap();
         let key_holder = KeyHolder::new(Arc::new(vault), &mut rand::rng(), 0).unwrap();
         let pieces = Pieces::from_bytes(&std::fs::read(directory.join("pieces.key")).unwrap()).unwrap();
         Liar { holder: QuorumHolder::new(key_holder.into(), pieces).unwrap(), directory }

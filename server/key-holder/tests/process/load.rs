@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 use trefoil_key_holder::{Bounds, Remote};
 use trefoil_matching::KeyHolding as _;
+use trefoil_storage::supervisor::Supervisor;
 
 const WORKERS: usize = 8;
 
@@ -61,7 +62,9 @@ fn more_workers_than_connections_wait_for_one_key_holder_and_lose_nothing() {
     let running = house.start();
     let gateway = world::Gateway::new(&running, house.gateway(), lenient(15_000), 30);
     let bounds = Bounds { timeout: PATIENCE, connections: 3 };
-    let narrow = Remote::start(running.address.clone(), house.gateway(), bounds).unwrap();
+    let narrow =
+        Remote::start(&Supervisor::default(), running.address.clone(), house.gateway(), bounds, None)
+            .unwrap();
     narrow.wait_until_ready(Instant::now() + PATIENCE).unwrap();
     on_eight(
         400,

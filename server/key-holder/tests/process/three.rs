@@ -16,6 +16,7 @@ use trefoil_matching::{
     MemoryVault, PublicKey, SeatState, Template, split, unblind,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::supervisor::Supervisor;
 use trefoil_types::BatchId;
 
 pub(crate) const PEOPLE: u8 = 30;
@@ -112,7 +113,7 @@ impl Gateway {
     pub(crate) fn new(seats: &KeyHolders, holders: &[Running; 3]) -> Gateway {
         let at = holders.each_ref().map(|holder| (holder.address.clone(), seats.identity()));
         let bounds = Bounds { timeout: PATIENCE, connections: 8 };
-        let quorum = Quorum::start(at, bounds).unwrap();
+        let quorum = Quorum::start(&Supervisor::default(), at, bounds).unwrap();
         quorum.wait_until_ready(Instant::now() + PATIENCE).unwrap();
         let mut rng = StdRng::seed_from_u64(3);
         let alone = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, 0).unwrap();

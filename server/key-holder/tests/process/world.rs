@@ -20,6 +20,7 @@ use trefoil_matching::{
     Template, TemplateName, TenantId, Tier, split, unblind,
 };
 use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::supervisor::Supervisor;
 use trefoil_types::{BatchId, SessionId};
 
 pub(crate) const TENANT: TenantId = TenantId::new([7; 16]);
@@ -152,7 +153,7 @@ impl Running {
     /// A connection under `identity`, which may turn out to be refused.
     pub(crate) fn connect(&self, identity: Identity) -> Remote {
         let bounds = Bounds { timeout: PATIENCE, connections: 8 };
-        Remote::start(self.address.clone(), identity, bounds).unwrap()
+        Remote::start(&Supervisor::default(), self.address.clone(), identity, bounds, None).unwrap()
     }
 
     /// A connection that succeeded.

@@ -15,9 +15,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_attest::SERVICE;
+use trefoil_storage::store::StoreError;
 use trefoil_storage::store::fleet::{Apply, Change, Item, News, Node, NodeKeys};
-use trefoil_storage::store::table::Value;
-use trefoil_storage::store::{Records as _, StoreError};
+use trefoil_storage::table::Records as _;
+use trefoil_storage::table::Value;
 
 /// Hears of what other nodes change.
 pub(super) struct Ears {

@@ -5,8 +5,9 @@ use crate::link::Link;
 use crate::node::{holds, is_true};
 use crate::table::Rows;
 use std::time::{Duration, Instant};
+use trefoil_storage::store::StoreError;
 use trefoil_storage::store::fleet::{Right, Work};
-use trefoil_storage::store::{Rows as _, StoreError};
+use trefoil_storage::table::Rows as _;
 use trefoil_types::TenantId;
 
 /// Between two tries to get one.

@@ -7,7 +7,8 @@ use crate::link::{CONNECT_MAX, Link};
 use std::any::Any;
 use std::time::{Duration, Instant};
 use trefoil_storage::store::fleet::{Apply, Figures, Fleet, Node, NodeKeys, Right, Work};
-use trefoil_storage::store::{Call, Rows as _, StoreError};
+use trefoil_storage::store::{Call, StoreError};
+use trefoil_storage::table::Rows as _;
 use trefoil_types::TenantId;
 
 impl Fleet for Postgres {

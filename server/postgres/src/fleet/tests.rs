@@ -1,28 +1,23 @@
 //! Nodes on one database: what each hears, what is refused, and turns in the log that end.
 
 use super::*;
+use crate::tests::{PATIENCE, SECRET, address, open_with, until_within};
 use crate::{Opening, Postgres};
 use trefoil_attest::SERVICE;
 use trefoil_storage::store::fleet::News;
-use trefoil_storage::store::suite::{T, note, session, tenant};
+use trefoil_storage::store::suite::{T, api_key, note, root, session, tenant};
 use trefoil_storage::store::{
-    ApiKey, IssuerKey, Log as _, Note, Operator, Operators as _, Registry, Root, Session, Sessions as _,
+    ApiKey, IssuerKey, Log as _, Note, Operator, Operators as _, Registry, Session, Sessions as _,
     Tables as _, Tenants as _,
 };
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
-use trefoil_types::{ApiKeyId, OperatorId, SessionId, TenantId};
-
-const SECRET: [u8; 32] = [7; 32];
-const PATIENCE: Duration = Duration::from_secs(10);
+use trefoil_types::{OperatorId, SessionId, TenantId};
 
 type Heard = Receiver<News>;
 
 fn open(url: &str, name: &str, patience: Duration) -> Result<(Postgres, Supervisor), StoreError> {
-    let supervisor = Supervisor::default();
-    let address = Address::read(url, &crate::PasswordFiles::default()).unwrap();
-    let opening = Opening { fleet: Some(name.to_owned()), ..Opening::default() };
-    Ok((Postgres::open(&supervisor, &address, &SECRET, patience, opening)?, supervisor))
+    open_with(url, patience, Opening { fleet: Some(name.to_owned()), ..Opening::default() })
 }
 
 /// A node, and what it hears.
@@ -45,11 +40,7 @@ fn ended(id: u8) -> Session {
 
 /// Waits until something is so.
 fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::yield_now();
-    }
+    until_within(PATIENCE, what, is_so);
 }
 
 fn hears(heard: &Heard, what: &str, is_it: impl Fn(&News) -> bool) {
@@ -121,13 +112,7 @@ fn writes_of_many_nodes_follow_one_another_and_the_next_start_finds_them_all() {
         }
     });
     drop(nodes);
-    let alone = Postgres::open(
-        &Supervisor::default(),
-        &Address::read(&url, &crate::PasswordFiles::default()).unwrap(),
-        &SECRET,
-        PATIENCE,
-        Opening::default(),
-    );
+    let alone = Postgres::open(&Supervisor::default(), &address(&url), &SECRET, PATIENCE, Opening::default());
     let alone = alone.unwrap();
     assert_eq!(alone.registry().unwrap().tenants.len(), 12);
     assert!((0..30).all(|number| alone.seal(number).unwrap() == Some(vec![(number / 10) as u8])));
@@ -148,7 +133,7 @@ fn other_nodes_write_while_one_starts() {
     let url = server.database();
     let (one, _heard) = node(&url, "one");
     one.create_tenant(tenant(T), note()).unwrap();
-    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let address = address(&url);
     let held = Link::open(&address, PATIENCE, PATIENCE).unwrap();
     held.batch("BEGIN; LOCK TABLE tenants IN ACCESS EXCLUSIVE MODE").unwrap();
     let waits = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'tenants'::regclass AND NOT granted";
@@ -186,23 +171,15 @@ fn of_a_changed_tenant_its_own_rows_are_read_and_they_are_those_of_the_whole_reg
     one.fleet().unwrap().catch_up().unwrap();
     for (number, generation) in [(0, 1), (0, 2), (0, 3), (7, 1), (7, 2)] {
         let (tenant, key) = (id(number), vec![generation as u8; 9]);
-        let root = Root {
-            tenant,
-            root: [1; 32],
-            generation,
-            generation_min: generation.min(2),
-            statement: key.clone(),
-            signature: key.clone(),
-            published_at: 4,
-        };
-        one.publish_root(root).unwrap();
+        one.publish_root(root(tenant, generation, generation.min(2))).unwrap();
         one.add_issuer_key(IssuerKey { tenant, number: generation, key, registered_at: 4 }, of(tenant))
             .unwrap();
-        one.add_api_key(api_key(tenant, (number * 10) as u8 + generation as u8), of(tenant)).unwrap();
+        let key = api_key((number * 10) as u8 + generation as u8);
+        one.add_api_key(ApiKey { tenant, ..key }, of(tenant)).unwrap();
     }
     two.fleet().unwrap().catch_up().unwrap();
     at_two.try_iter().for_each(drop);
-    one.add_api_key(api_key(id(7), 99), of(id(7))).unwrap();
+    one.add_api_key(ApiKey { tenant: id(7), ..api_key(99) }, of(id(7))).unwrap();
     hears(&at_two, "one tenant", |news| {
         assert!(!news.registry && !news.everything && !news.operators, "{news:?}");
         news.tenants == [id(7)]
@@ -240,20 +217,6 @@ fn of_a_changed_tenant_its_own_rows_are_read_and_they_are_those_of_the_whole_reg
     );
     assert!(matches!(two.registry_of(&id(7)), Err(StoreError::Forged(_))));
     assert!(two.registry_of(&id(8)).is_ok());
-}
-
-fn api_key(tenant: TenantId, id: u8) -> ApiKey {
-    ApiKey {
-        id: ApiKeyId::new([id; 8]),
-        tenant,
-        tag: [1; 32],
-        scopes: 1,
-        created_at: 2,
-        label: String::new(),
-        expires_at: None,
-        revoked_at: None,
-        last_used_at: None,
-    }
 }
 
 /// Claim V96.
@@ -335,14 +298,14 @@ fn a_node_hears_of_its_own_change_whose_caller_had_given_up() {
     let (store, _watched) = open(&url, "one", patience).unwrap();
     let heard = follow(&store);
     store.create_tenant(tenant(T), note()).unwrap();
-    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let address = address(&url);
     let locks = ["SELECT FROM node FOR UPDATE", "LOCK TABLE audit"].map(|lock| {
         let link = Link::open(&address, PATIENCE, PATIENCE).unwrap();
         link.batch(&format!("BEGIN; {lock}")).unwrap();
         link
     });
     std::thread::scope(|scope| {
-        let asked = scope.spawn(|| store.add_api_key(api_key(T, 1), note()));
+        let asked = scope.spawn(|| store.add_api_key(api_key(1), note()));
         for link in locks {
             crossbeam_channel::after(part).recv().unwrap();
             link.batch("COMMIT").unwrap();
@@ -357,7 +320,7 @@ fn a_node_hears_of_its_own_change_whose_caller_had_given_up() {
     until("it is committed", || store.registry().unwrap().api_keys.len() == 1);
     hears(&heard, "its own change", |news| news.tenants == [T]);
     store.fleet().unwrap().catch_up().unwrap();
-    store.add_api_key(api_key(T, 2), note()).unwrap();
+    store.add_api_key(api_key(2), note()).unwrap();
 }
 
 /// Claim V96.
@@ -370,7 +333,7 @@ fn while_another_transaction_is_long_writes_alone_are_refused_and_at_once_afterw
     let _heard = follow(&store);
     store.create_tenant(tenant(T), note()).unwrap();
     store.put_seal(0, vec![1], vec![]).unwrap();
-    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let address = address(&url);
     let other = Link::open(&address, PATIENCE, PATIENCE).unwrap();
     other.batch("BEGIN; SELECT FROM node FOR UPDATE").unwrap();
     let begun = Instant::now();
@@ -445,7 +408,7 @@ fn one_node_keeps_house_and_another_does_once_it_is_gone() {
     // As much as PostgreSQL keeps of a name.
     let keys = NodeKeys { key_set: [0xab; 4], version: 9999, digest: [0xcd; 3] };
     one.fleet().unwrap().announce(keys);
-    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let address = address(&url);
     let told = || Postgres::nodes_of(&address, PATIENCE).unwrap().into_iter().map(|node| node.keys);
     until("its keys", || told().eq([Some(keys)]));
     let (two, _) = node(&url, "two/2");

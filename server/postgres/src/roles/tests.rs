@@ -1,9 +1,10 @@
 //! What the role that serves may do, and what it may not.
 
 use super::*;
-use crate::tests::{PATIENCE, SECRET, address, fill, open, read_all};
+use crate::tests::{PATIENCE, SECRET, address, open, read_all};
 use std::collections::BTreeSet;
 use trefoil_attest::{Family, Seal, SealHeader, Suite};
+use trefoil_storage::store::suite::fill;
 use trefoil_storage::store::{Log as _, suite};
 use trefoil_testing::postgres::Server;
 use trefoil_types::KeySetId;

@@ -5,11 +5,13 @@ use crate::link::Link;
 use crate::node::stored;
 use crate::roles::tests::{link, migrated};
 use crate::table::{RowMac, Rows};
-use crate::tests::{H, SECRET, T, fill, open};
+use crate::tests::{SECRET, open};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
-use trefoil_storage::store::table::{Column as _, Record as _};
-use trefoil_storage::store::{Enrolled, Records as _, Rows as _, Session, StoreError, suite};
+use trefoil_storage::store::suite::{self, H, T, fill};
+use trefoil_storage::store::{Enrolled, Session, StoreError};
+use trefoil_storage::table::{Column as _, Record as _};
+use trefoil_storage::table::{Records as _, Rows as _};
 use trefoil_testing::postgres::Server;
 
 const OTHER: TenantId = TenantId::new([2; 16]);

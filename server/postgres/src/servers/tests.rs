@@ -1,32 +1,21 @@
 //! An old primary as a node meets it: it takes connections and answers reads, and its commits wait. And a server that says nothing at all.
 
 use crate::link::Link;
-use crate::{Address, Opening, PasswordFiles, Postgres, PostgresRegister};
+use crate::tests::{address, until_within};
+use crate::{Opening, Postgres, PostgresRegister};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::suite;
+use trefoil_storage::store::suite::{self, T};
 use trefoil_storage::store::{
     Log as _, Register as _, Session, Sessions as _, Spending, StoreError, Tables as _,
 };
 use trefoil_testing::postgres::Server;
-use trefoil_types::TenantId;
+use trefoil_types::SessionId;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 /// A proof is that old at most, and the next one is given up after the patience.
 const NOTICED: Duration = Duration::from_secs(3);
-
-fn address(url: &str) -> Address {
-    Address::read(url, &PasswordFiles::default()).unwrap()
-}
-
-fn until(what: &str, longest: Duration, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < longest, "{what}");
-        std::thread::yield_now();
-    }
-}
 
 /// Has commits wait for this standby from now on.
 fn standbys(server: &Server, names: &str) {
@@ -35,7 +24,7 @@ fn standbys(server: &Server, names: &str) {
     // Commits ask the checkpointer whether to wait. A new session has the setting of the server's first process, which by then has signalled the
     // checkpointer, and that one reads the setting before it makes a checkpoint.
     let shown = || server.sql("postgres", "SHOW synchronous_standby_names");
-    until("the setting is not read", Duration::from_secs(60), || shown() == names);
+    until_within(Duration::from_secs(60), "the setting is not read", || shown() == names);
     server.sql("postgres", "CHECKPOINT");
 }
 
@@ -61,13 +50,13 @@ fn a_commit_that_an_administrator_keeps_from_waiting_for_its_standby_is_not_ackn
     let written = std::thread::scope(|scope| {
         let writing = scope.spawn(|| store.put_sessions(session(2)));
         let cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-        until("no commit waits", patience, || server.sql("postgres", cancel) == "t");
+        until_within(patience, "no commit waits", || server.sql("postgres", cancel) == "t");
         writing.join().unwrap()
     });
     let told = written.unwrap_err().to_string();
     assert!(told.contains("no synchronous standby confirmed a commit"), "{told}");
     standbys(&server, "");
-    until("it does not go on", patience, || store.put_sessions(session(3)).is_ok());
+    until_within(patience, "it does not go on", || store.put_sessions(session(3)).is_ok());
 }
 
 /// Claim V101.
@@ -90,9 +79,9 @@ fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
     assert!(spend().is_ok() && read().is_ok() && store.unready().is_none());
     // As on a primary whose synchronous standby has become the primary.
     standbys(&server, "gone");
-    until("nonces still count", NOTICED, || spend().is_err());
-    until("reads still count", NOTICED, || read().is_err());
-    until("the node says that it is ready", NOTICED, || store.unready().is_some());
+    until_within(NOTICED, "nonces still count", || spend().is_err());
+    until_within(NOTICED, "reads still count", || read().is_err());
+    until_within(NOTICED, "the node says that it is ready", || store.unready().is_some());
     for _ in 0..5 {
         assert!(matches!(store.put_sessions(session(1)), Err(StoreError::Unreachable(_))));
         assert!(matches!(read(), Err(StoreError::Unreachable(_))));
@@ -102,8 +91,8 @@ fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
     let waiting: u32 = server.sql("postgres", waiting).parse().unwrap();
     assert!((1..20).contains(&waiting), "{waiting} calls pile up");
     standbys(&server, "");
-    until("it is not found again", NOTICED, || spend().is_ok() && read().is_ok());
-    until("the node is not ready", NOTICED, || store.unready().is_none());
+    until_within(NOTICED, "it is not found again", || spend().is_ok() && read().is_ok());
+    until_within(NOTICED, "the node is not ready", || store.unready().is_none());
 }
 
 /// Claim V101.
@@ -126,7 +115,9 @@ fn a_node_that_always_writes_leaves_a_server_where_another_ones_commit_waits() {
         begun.wait();
         while node.put_sessions(session(1)).is_ok() {}
         let told = || node.put_sessions(session(1)).unwrap_err().to_string();
-        until("it waits there for good", NOTICED, || told().contains("another server may be the primary"));
+        until_within(NOTICED, "it waits there for good", || {
+            told().contains("another server may be the primary")
+        });
     };
     std::thread::scope(|scope| {
         nodes.iter().for_each(|node| drop(scope.spawn(|| writes(node))));
@@ -135,7 +126,7 @@ fn a_node_that_always_writes_leaves_a_server_where_another_ones_commit_waits() {
     });
     standbys(&server, "");
     for node in &nodes {
-        until("it does not go on", NOTICED, || node.put_sessions(session(1)).is_ok());
+        until_within(NOTICED, "it does not go on", || node.put_sessions(session(1)).is_ok());
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the threads do.
 
-use super::{Acknowledge, Done, GROUP_MAX, PAUSE, PULSE, Read, Standing, Write, tell_damage};
+use super::{Acknowledge, Done, GROUP_MAX, PAUSE, PULSE, Read, Standing, Write};
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::Hold;
@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
+use trefoil_storage::database::tell_damage;
 use trefoil_storage::store::StoreError;
 
 /// The thread that writes.

@@ -1,7 +1,8 @@
 //! Connections to a SQLite file: their settings, and checks of the file itself.
 
 use super::error::{StoreError, fault};
-use rusqlite::{Connection, OpenFlags};
+use super::rows::{RowKey, Rows};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -36,8 +37,7 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
     connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
     // What a transaction keeps to undo a part of it goes to no file elsewhere.
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
-    connection.pragma_update(None, "foreign_keys", "ON")
+    connection.pragma_update(None, "temp_store", "MEMORY")
 }
 
 /// Checks every page, and every index against its table, because a damaged index would give wrong results.
@@ -68,6 +68,28 @@ pub(super) fn check_version(path: &Path, found: i64, version: i64) -> Result<(),
         "{path} has schema version {found}, this program knows {version}; use the program that wrote it, or, if it was \
          this one, restore the whole directory from the newest backup"
     )))
+}
+
+/// Makes the tables of a new file, and refuses those of another version.
+pub(super) fn with_tables(
+    mut connection: Connection,
+    (version, exists): (i64, bool),
+    schema: &str,
+    key: &RowKey,
+    path: &Path,
+) -> Result<Connection, StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
+    match user_version(&transaction)? {
+        0 if exists => return Err(StoreError::Emptied),
+        0 => {
+            transaction.execute_batch(schema).map_err(fault)?;
+            Rows::create(&transaction, key)?;
+            transaction.pragma_update(None, "user_version", version).map_err(fault)?;
+        }
+        found => check_version(path, found, version)?,
+    }
+    transaction.commit().map_err(fault)?;
+    Ok(connection)
 }
 
 /// Opens a file to read it and leaves everything as it is: one that no process has open as immutable, so that SQLite makes no files beside it.

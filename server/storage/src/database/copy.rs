@@ -76,9 +76,9 @@ impl Pinned {
     /// When SQLite cannot.
     pub fn read<T>(
         &self,
-        operation: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        operation(&self.connection).map_err(fault)
+        operation(&self.connection)
     }
 
     /// Copies it to a new file, which is then complete by itself. `progress` gets the pages copied and their total.
@@ -132,6 +132,7 @@ mod tests {
     use super::*;
     use crate::database::Database;
     use crate::supervisor::Supervisor;
+    use crate::table::Rows as _;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     const SCHEMA: &str = "CREATE TABLE numbers (number INTEGER PRIMARY KEY) STRICT";
@@ -140,11 +141,9 @@ mod tests {
         RowKey::of(&[7; 32])
     }
 
-    fn newest(pinned: &Pinned) -> i64 {
-        let read = |connection: &Connection| {
-            connection.query_row("SELECT coalesce(max(number), 0) FROM numbers", [], |row| row.get(0))
-        };
-        pinned.read(read).unwrap()
+    fn newest(pinned: &Pinned) -> u64 {
+        let newest = "SELECT coalesce(max(number), 0) FROM numbers";
+        pinned.read(|connection| connection.number(newest, &[])).unwrap().unwrap()
     }
 
     /// Ends the load, even if the test fails.
@@ -168,7 +167,7 @@ mod tests {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                for number in 1_i64.. {
+                for number in 1_u64.. {
                     for database in &databases {
                         let insert = move |connection: &Connection| {
                             connection

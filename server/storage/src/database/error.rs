@@ -1,6 +1,8 @@
 //! Why a call of a store failed.
 
+use crate::supervisor::Supervisor;
 use std::any::Any;
+use std::path::Path;
 use thiserror::Error;
 
 /// Why a call of a store failed.
@@ -99,10 +101,10 @@ fn is_damage(cause: &rusqlite::Error) -> bool {
     is_foreign || matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// `Conflict` for a violated key, a fault otherwise.
-pub fn conflict_or_fault(cause: rusqlite::Error) -> StoreError {
-    match cause.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::ConstraintViolation) => StoreError::Conflict,
-        _ => fault(cause),
+/// Damage of a file or database that was sound when it was opened, or a row that somebody else wrote, ends the process.
+pub fn tell_damage<T>(supervisor: &Supervisor, place: impl AsRef<Path>, outcome: &Result<T, StoreError>) {
+    use StoreError::{Altered, Damaged, Forged, Unusable};
+    if let Err(cause @ (Altered(_) | Damaged(_) | Forged(_) | Unusable(_))) = outcome {
+        supervisor.damaged(place.as_ref(), &cause.to_string());
     }
 }

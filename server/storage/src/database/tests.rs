@@ -1,5 +1,6 @@
 use super::*;
 use crate::database::log::LOG_MAX;
+use crate::table::Rows as _;
 use sha3::{Digest as _, Sha3_256};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -40,9 +41,8 @@ fn a_panicking_writer_is_named_and_waiting_writes_fail() {
     }
     assert_eq!(supervisor.death().unwrap().thread, "store-writer");
     assert_eq!(database.write(insert), Err(StoreError::Fault("the writer has stopped".to_owned())));
-    let kept = database
-        .read(|connection| connection.query_row("SELECT count(*) FROM numbers", [], |row| row.get(0)));
-    assert_eq!(kept, Ok(1), "what was acknowledged is there");
+    let kept = database.read(|connection| connection.number("SELECT count(*) FROM numbers", &[]));
+    assert_eq!(kept, Ok(Some(1)), "what was acknowledged is there");
 }
 
 const PEOPLE: &str =

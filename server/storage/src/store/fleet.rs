@@ -5,7 +5,7 @@
 //! not heard of the one before.
 
 use super::StoreError;
-use super::table::record;
+use crate::record;
 use std::any::Any;
 use std::fmt;
 use std::time::{Duration, Instant};

@@ -2,8 +2,9 @@
 
 use super::StoreError;
 use super::records::{AcceptedClock, PRUNED_BYTES_MAX};
-use super::rows::{Call, Calls, Records as _, Tables};
-use super::table::{Column as _, Value, record};
+use super::rows::{Call, Calls, Tables};
+use crate::record;
+use crate::table::{Column as _, Records as _, Value};
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 

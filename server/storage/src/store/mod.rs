@@ -19,7 +19,6 @@ mod sqlite;
 mod subjects;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
-pub mod table;
 mod tables;
 mod tenants;
 mod usage;
@@ -36,10 +35,10 @@ pub use records::{
     takes,
 };
 pub use register::{Register, Registered, Spending, Spent};
-pub use rows::{Call, Read, Records, Rows, Tables, Write};
+pub use rows::{Call, Read, StoreRows, Tables, Write};
 pub use seal_reader::SealReader;
 pub use sessions::Sessions;
-pub use sqlite::{LAST_ACCEPTED_CLOCK, Sqlite, VERSION, accepted_clock};
+pub use sqlite::{Sqlite, VERSION};
 pub use subjects::{Enrolled, Subjects};
 pub use tables::{INDEXES, TABLES};
 pub use tenants::Tenants;

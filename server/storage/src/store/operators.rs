@@ -2,8 +2,9 @@
 
 use super::StoreError;
 use super::records::{AuditEntry, Note, Once, Operator, OperatorToken};
-use super::rows::{Call, Calls, Records as _, Rows, Tables, key};
-use super::table::{Column as _, Record as _, Value, record};
+use super::rows::{Call, Calls, StoreRows, Tables};
+use crate::record;
+use crate::table::{Column as _, Record as _, Records as _, Value, key};
 use trefoil_types::{OperatorId, TenantId};
 
 /// The request that made what an entry of the audit trail says.
@@ -101,7 +102,7 @@ pub trait Operators: Tables {
 
 impl<T: Tables + ?Sized> Operators for T {}
 
-fn put_token(rows: &dyn Rows, token: &OperatorToken) -> Result<(), StoreError> {
+fn put_token(rows: &dyn StoreRows, token: &OperatorToken) -> Result<(), StoreError> {
     match rows.get::<OperatorToken>(&key([&token.operator, &token.number]))? {
         Some(found) => rows.update(&OperatorToken { revoked_at: token.revoked_at, ..found }),
         None => rows.insert(token),
@@ -109,7 +110,7 @@ fn put_token(rows: &dyn Rows, token: &OperatorToken) -> Result<(), StoreError> {
 }
 
 /// Adds an entry to the audit trail and returns its number. One process writes, so the next number is free.
-pub(super) fn add_note(rows: &dyn Rows, note: Note) -> Result<u64, StoreError> {
+pub(super) fn add_note(rows: &dyn StoreRows, note: Note) -> Result<u64, StoreError> {
     let number = rows.number("SELECT max(number) FROM audit", &[])?.unwrap_or(0) + 1;
     let Note { tenant, statement, once } = note;
     rows.insert(&AuditEntry { number, tenant, statement, receipt: None })?;

@@ -1,6 +1,6 @@
 //! The rows of a store.
 
-use super::table::record;
+use crate::record;
 use trefoil_attest::HEADER_BYTES_MAX;
 use trefoil_matching::PublicKey;
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};

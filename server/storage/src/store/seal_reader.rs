@@ -2,9 +2,7 @@
 
 use super::StoreError;
 use super::log::{Cosignature, Seal};
-use super::rows::{Records as _, Rows as _};
-use super::sqlite::OnFile;
-use super::table::Value;
+use crate::table::{Records as _, Rows as _, Value};
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
@@ -21,19 +19,19 @@ impl SealReader {
 
     /// The number of the newest seal.
     pub fn newest(&self) -> Result<Option<u64>, StoreError> {
-        OnFile(&self.0).number("SELECT max(number) FROM seals", &[])
+        self.0.number("SELECT max(number) FROM seals", &[])
     }
 
     /// The cosignatures of the largest size that witnesses have cosigned, and that size.
     pub fn cosigned(&self) -> Result<Option<(u64, Vec<String>)>, StoreError> {
         let largest = "WHERE size = (SELECT max(size) FROM cosignatures) ORDER BY witness";
-        let found: Vec<Cosignature> = OnFile(&self.0).select(largest, &[])?;
+        let found: Vec<Cosignature> = self.0.select(largest, &[])?;
         let size = found.first().map(|first| first.size);
         Ok(size.map(|size| (size, found.into_iter().map(|found| found.line).collect())))
     }
 
     /// A seal.
     pub fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(OnFile(&self.0).get::<Seal>(&[Value::bound(number)])?.map(|seal| seal.bytes))
+        Ok(self.0.get::<Seal>(&[Value::bound(number)])?.map(|seal| seal.bytes))
     }
 }

@@ -4,8 +4,8 @@ use super::StoreError;
 use super::fleet::Item;
 use super::operators::Create;
 use super::records::{Idempotency, Session};
-use super::rows::{Call, Calls, Records as _, Tables, key};
-use super::table::{Column as _, Record as _, Value};
+use super::rows::{Call, Calls, Tables};
+use crate::table::{Column as _, Record as _, Records as _, Value, key};
 use trefoil_types::{SessionId, TenantId};
 
 /// What a store keeps of sessions. See [`super::Store`].

@@ -3,8 +3,9 @@
 use super::StoreError;
 use super::fleet::Item;
 use super::records::{Idempotency, Present, Revocation, Subject, Template, Tenant, takes};
-use super::rows::{Call, Calls, Records as _, Rows, Tables, key};
-use super::table::{Column as _, Record as _, Value, record};
+use super::rows::{Call, Calls, StoreRows, Tables};
+use crate::record;
+use crate::table::{Column as _, Record as _, Records as _, Value, key};
 use trefoil_matching::TemplateName;
 use trefoil_types::{Handle, TenantId};
 
@@ -259,7 +260,7 @@ pub trait Subjects: Tables {
                     return Ok(Some(found.with(bytes.wrapped)));
                 }
             }
-            Err(StoreError::Forged("the bytes of a template are missing, or another generation's".to_owned()))
+            Err(rows.foreign(&TemplateBytes::TABLE, "is missing, or another generation's"))
         })
     }
 
@@ -296,12 +297,16 @@ pub trait Subjects: Tables {
 
 impl<T: Tables + ?Sized> Subjects for T {}
 
-fn enrolled(rows: &dyn Rows, tenant: &TenantId, handle: &Handle) -> Result<Option<Enrolled>, StoreError> {
+fn enrolled(
+    rows: &dyn StoreRows,
+    tenant: &TenantId,
+    handle: &Handle,
+) -> Result<Option<Enrolled>, StoreError> {
     rows.get(&key([tenant, handle]))
 }
 
 /// `OldKeys` unless a template under its epoch may be stored, and `Conflict` without a tenant.
-fn check_keys(rows: &dyn Rows, template: &Template) -> Result<(), StoreError> {
+fn check_keys(rows: &dyn StoreRows, template: &Template) -> Result<(), StoreError> {
     let tenant: Option<Tenant> = rows.get(&key([&template.tenant]))?;
     let Some(Tenant { public_key, next_key, deleted_at: None, .. }) = tenant else {
         return Err(StoreError::Conflict);
@@ -311,7 +316,7 @@ fn check_keys(rows: &dyn Rows, template: &Template) -> Result<(), StoreError> {
 }
 
 /// Takes the next generation of a subject.
-fn next_generation(rows: &dyn Rows, tenant: TenantId, handle: Handle) -> Result<u32, StoreError> {
+fn next_generation(rows: &dyn StoreRows, tenant: TenantId, handle: Handle) -> Result<u32, StoreError> {
     let last: Option<Generation> = rows.get(&key([&tenant, &handle]))?;
     let generation = last.map_or(0, |last| last.generation) + 1;
     rows.put(&Generation { tenant, handle, generation })?;
@@ -319,6 +324,11 @@ fn next_generation(rows: &dyn Rows, tenant: TenantId, handle: Handle) -> Result<
 }
 
 /// Removes the note of a generation. Returns whether there was one.
-fn forget(rows: &dyn Rows, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<bool, StoreError> {
+fn forget(
+    rows: &dyn StoreRows,
+    tenant: &TenantId,
+    handle: &Handle,
+    generation: u32,
+) -> Result<bool, StoreError> {
     rows.remove::<TemplateName>(&key([tenant, handle, &generation]))
 }

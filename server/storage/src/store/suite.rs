@@ -7,13 +7,13 @@ use rotation::{old_keys_take_no_template, templates_are_renewed};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
 
-/// A tenant, whose rows the fixtures are.
+/// A tenant.
 pub const T: TenantId = TenantId::new([1; 16]);
 const U: TenantId = TenantId::new([2; 16]);
-/// Its subject.
+/// A subject of it.
 pub const H: Handle = Handle::new([3; 32]);
 
-/// A tenant.
+/// A tenant with this identifier.
 pub fn tenant(id: TenantId) -> Tenant {
     Tenant {
         id,
@@ -29,7 +29,7 @@ pub fn tenant(id: TenantId) -> Tenant {
     }
 }
 
-/// A note of a change.
+/// An entry of the audit trail.
 pub fn note() -> Note {
     Note { tenant: T, statement: vec![1; 200], once: None }
 }
@@ -79,20 +79,20 @@ fn answer(key: &str) -> Idempotency {
     }
 }
 
-fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
+/// A root of a tenant.
+pub fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
     let (statement, signature) = (vec![14; 132], vec![15; 3309]);
     let root = [generation as u8; 32];
     Root { tenant, root, generation, generation_min, statement, signature, published_at: 13 }
 }
 
-/// A row in each table.
+/// A row in each table, but for those of a fleet.
 ///
 /// # Panics
-/// When the store does not take it.
+/// When the store refuses one.
 pub fn fill(store: &dyn Store) {
-    store
-        .create_tenant(Tenant { name: "a\0b".to_owned(), next_key: Some(vec![0; 37]), ..tenant(T) }, note())
-        .unwrap();
+    let full = Tenant { name: "a\0b".to_owned(), next_key: Some(vec![0; 37]), ..tenant(T) };
+    store.create_tenant(full, note()).unwrap();
     store.add_api_key(api_key(1), note()).unwrap();
     store
         .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
@@ -108,17 +108,17 @@ pub fn fill(store: &dyn Store) {
     store.put_accepted_clock(AcceptedClock { id: 0, first: 1, at: 9, from: 10, until: 11 }).unwrap();
     let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
-    store.add_usage(UsageWrite::default(), vec![used], 0).unwrap();
-    let (operator, number, tag) = (operator(), 1, [2; 32]);
-    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
+    store.add_usage(UsageWrite { process: 1, number: 1 }, vec![used], 0).unwrap();
+    let operator = operator();
     let token = OperatorToken {
         operator: operator.id,
-        number,
-        tag,
+        number: 1,
+        tag: [2; 32],
         created_at: 4,
         expires_at: None,
         revoked_at: None,
     };
+    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
     let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
     store.seal_note(entry, vec![3; 100]).unwrap();
 }

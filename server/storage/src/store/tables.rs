@@ -7,8 +7,8 @@ use super::records::{
     Session, Tenant,
 };
 use super::subjects::{Enrolled, Generation, TemplateBytes};
-use super::table::{Record as _, Table};
 use super::usage::Usage;
+use crate::table::{Record as _, Table};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
 

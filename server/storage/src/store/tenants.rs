@@ -3,11 +3,11 @@
 use super::records::{
     ApiKey, Idempotency, IssuerKey, Operator, OperatorToken, PolicyVersion, Registry, Root, Session, Tenant,
 };
-use super::rows::{Call, Calls, Records as _, Rows, Tables, key};
+use super::rows::{Call, Calls, StoreRows, Tables};
 use super::subjects::{Enrolled, Generation, TemplateBytes};
-use super::table::{Column as _, Record as _, Value};
 use super::usage::{Usage, UsageWrite};
 use super::{Note, StoreError};
+use crate::table::{Column as _, Record as _, Records as _, Value, key};
 use std::time::{SystemTime, UNIX_EPOCH};
 use trefoil_attest::SERVICE;
 use trefoil_types::{ApiKeyId, TenantId};
@@ -236,19 +236,19 @@ pub trait Tenants: Tables {
 
 impl<T: Tables + ?Sized> Tenants for T {}
 
-fn operators(rows: &dyn Rows) -> Result<Registry, StoreError> {
+fn operators(rows: &dyn StoreRows) -> Result<Registry, StoreError> {
     let operators: Vec<Operator> = rows.select("ORDER BY id", &[])?;
     let operator_tokens: Vec<OperatorToken> = rows.select("ORDER BY operator, number", &[])?;
     Ok(Registry { operators, operator_tokens, ..Registry::default() })
 }
 
-fn api_key(rows: &dyn Rows, id: &ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
+fn api_key(rows: &dyn StoreRows, id: &ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
     rows.one("WHERE id = $1", &key([id]))
 }
 
 /// Changes the tenant's row, if there is one.
 fn change_tenant(
-    rows: &dyn Rows,
+    rows: &dyn StoreRows,
     tenant: &TenantId,
     change: impl FnOnce(&mut Tenant),
 ) -> Result<(), StoreError> {
@@ -259,7 +259,7 @@ fn change_tenant(
 
 /// Notes a write of usage in place of the one before of its process. Returns whether it is not stored yet: the answer to its commit may have been lost.
 /// The note is among the idempotency keys, as one of the service, and goes with them; the number is in the place of the digest.
-fn is_new(rows: &dyn Rows, write: UsageWrite) -> Result<bool, StoreError> {
+fn is_new(rows: &dyn StoreRows, write: UsageWrite) -> Result<bool, StoreError> {
     let UsageWrite { process, number } = write;
     let (name, mut request_digest) = (format!("usage of {process:016x}"), [0; 32]);
     request_digest[..8].copy_from_slice(&number.to_le_bytes());

@@ -1,6 +1,6 @@
 //! What API keys were used for.
 
-use super::table::record;
+use crate::record;
 use trefoil_types::{ApiKeyId, TenantId};
 
 /// The uses of an API key, on one day or since the process began.

@@ -7,14 +7,13 @@
 //! Random nonces are safe up to 2^32 messages a key. A data key wraps one message, a tenant's key at most one per
 //! subject and session.
 
+pub use crate::wrap::WrapKey;
+
 use crate::store::{SessionId, TenantId};
 use crate::wrap::WrapError;
 use sha3::{Digest as _, Sha3_256};
 use trefoil_matching::{KeyStructure, TemplateName};
 use zeroize::Zeroizing;
-
-/// A key of the hierarchy.
-pub struct WrapKey(crate::wrap::WrapKey);
 
 /// The name to which a wrapped template is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,21 +48,6 @@ pub struct WrappedTemplate {
 }
 
 impl WrapKey {
-    /// The key with these bytes.
-    pub fn new(bytes: &[u8; 32]) -> WrapKey {
-        WrapKey(crate::wrap::WrapKey::new(bytes))
-    }
-
-    /// Wraps `plain` so that it opens only under the same `name`.
-    pub fn wrap(&self, name: &[u8], plain: &[u8]) -> Vec<u8> {
-        self.0.wrap(name, plain)
-    }
-
-    /// Opens bytes that [`WrapKey::wrap`] made.
-    pub fn open(&self, name: &[u8], wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
-        self.0.open(name, wrapped)
-    }
-
     /// A fresh tenant key and its wrapped form.
     pub fn new_tenant_key(&self, tenant: &TenantId) -> (WrapKey, Vec<u8>) {
         let bytes = random_key();

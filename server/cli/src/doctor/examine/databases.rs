@@ -1,7 +1,7 @@
 //! Checks of the databases: versions, the newest seal against the clock, lock-outs and frozen tenants.
 
 use super::{Finding, IDLE_S, Level, nodes, older_vault, time};
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 use std::path::Path;
 use trefoil_attest::{LogEntry, SealHeader, VaultState};
 use trefoil_key_holder::vault::{self, VAULT_FILE};
@@ -13,7 +13,8 @@ use trefoil_service::past::{self, BEHIND_S};
 use trefoil_service::{POSTGRES_MARK, STORE_FILE};
 use trefoil_storage::data_dir::{HighWater, read_private};
 use trefoil_storage::database::open_still;
-use trefoil_storage::store::{self, AcceptedClock, LAST_ACCEPTED_CLOCK, StoreError, accepted_clock};
+use trefoil_storage::store::{self, AcceptedClock, Seal, StoreError};
+use trefoil_storage::table::Records as _;
 use trefoil_types::TenantId;
 use zeroize::Zeroizing;
 
@@ -29,14 +30,11 @@ pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHea
         Ok(connection) => connection,
         Err(found) => return (vec![found], None),
     };
-    let newest = "SELECT bytes FROM seals ORDER BY number DESC LIMIT 1";
-    let bytes: Option<Vec<u8>> = match connection.query_row(newest, [], |row| row.get(0)).optional() {
-        Ok(bytes) => bytes,
-        Err(cause) => return (vec![unreadable(&path, &cause)], None),
-    };
-    let accepted = connection.query_row(LAST_ACCEPTED_CLOCK, [], accepted_clock).optional();
-    match accepted {
-        Ok(accepted) => newest_seal(&place, bytes.as_deref(), accepted, now),
+    let read = connection.one::<Seal>("ORDER BY number DESC", &[]).and_then(|newest| {
+        Ok((newest.map(|newest| newest.bytes), connection.one::<AcceptedClock>("ORDER BY id DESC", &[])?))
+    });
+    match read {
+        Ok((newest, accepted)) => newest_seal(&place, newest.as_deref(), accepted, now),
         Err(cause) => (vec![unreadable(&path, &cause)], None),
     }
 }
@@ -222,6 +220,6 @@ fn opened(path: &Path, version: i64) -> Result<Connection, Finding> {
     }
 }
 
-fn unreadable(path: &Path, cause: &rusqlite::Error) -> Finding {
+fn unreadable(path: &Path, cause: &impl std::fmt::Display) -> Finding {
     Fault::DatabaseDamaged.at(path.display(), cause.to_string())
 }

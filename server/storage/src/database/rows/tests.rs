@@ -3,6 +3,7 @@
 use super::*;
 use crate::Supervisor;
 use crate::database::{Database, Survives};
+use crate::table::Rows as _;
 use std::path::Path;
 
 const SCHEMA: &str = "CREATE TABLE people (
@@ -70,10 +71,8 @@ fn a_file_that_only_this_program_wrote_to_opens() {
     assert_eq!(database.state().generation, before.generation + 2);
     drop(database);
     let database = open(&path).unwrap();
-    let notes = database.read(|connection| {
-        connection.query_row("SELECT sum(number) FROM notes", [], |row| row.get::<_, u64>(0))
-    });
-    assert_eq!(notes, Ok(30));
+    let notes = database.read(|connection| connection.number("SELECT sum(number) FROM notes", &[]));
+    assert_eq!(notes, Ok(Some(30)));
 }
 
 /// Claim V25: No row of the vault or the store that another program wrote is used. Credential roots come from their signed statements.
@@ -223,7 +222,7 @@ fn what_is_loaded_after_the_check_is_what_was_checked() {
     let database = open(&path).unwrap();
     let age = || {
         let ann = "SELECT age FROM people WHERE name = 'ann'";
-        database.read(|connection| connection.query_row(ann, [], |row| row.get::<_, u32>(0))).unwrap()
+        database.read(|connection| connection.number(ann, &[])).unwrap().unwrap()
     };
     edit(&path, "UPDATE people SET age = 41 WHERE name = 'ann'");
     assert_eq!((age(), age()), (40, 40));
@@ -244,7 +243,10 @@ fn somebody_elses_write_under_a_running_program_ends_it_at_the_next_write() {
     write(&database, "UPDATE notes SET text = 'three' WHERE number = 1").unwrap();
     let text = || {
         let one = "SELECT text FROM notes WHERE number = 1";
-        database.read(|connection| connection.query_row(one, [], |row| row.get::<_, String>(0))).unwrap()
+        let read = |connection: &Connection| {
+            connection.query_row(one, [], |row| row.get::<_, String>(0)).map_err(fault)
+        };
+        database.read(read).unwrap()
     };
     assert_eq!(text(), "three", "what this program wrote is read, and no transaction of before it");
     assert!(supervisor.death().is_none());

@@ -1,14 +1,20 @@
 //! What a row is: a record as numbers and bytes, the same in every database.
 //!
-//! [`record`] describes a record once, by the fields that are its columns. The statements that make the table, and those that read and write a row, follow
-//! from that. Text is stored as bytes: PostgreSQL's text excludes the character U+0000, and sorts by the rules of a language.
+//! [`record!`](crate::record) describes a record once, by the fields that are its columns. The statements that make the table, and those that read and
+//! write a row, follow from that; [`Rows`] is what a database does for it, and a connection to SQLite is one. Text is stored as bytes: PostgreSQL's text excludes the character U+0000, and sorts by the rules of a language.
+
+mod rows;
+mod sqlite;
+
+pub use rows::{Records, Rows, Valued, key};
+pub use sqlite::schema;
 
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// The kind of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Unsigned below 2^63; times are Unix seconds.
+    /// Below 2^63; times are Unix seconds.
     Number,
     /// Bytes, or text in UTF-8.
     Bytes,
@@ -64,6 +70,19 @@ macro_rules! numbers {
     )+};
 }
 numbers!(u8, u32, u64);
+
+impl Column for i32 {
+    const KIND: Kind = Kind::Number;
+
+    fn value(&self) -> Value<'_> {
+        Value::Number(Some(i64::from(*self)))
+    }
+
+    fn of(value: Value<'_>) -> Option<i32> {
+        let Value::Number(Some(number)) = value else { return None };
+        number.try_into().ok()
+    }
+}
 
 macro_rules! names {
     ($($name:ty),+) => {$(
@@ -141,7 +160,8 @@ impl<C: Column> Column for Option<C> {
 }
 
 /// The parameters of a statement: one more than the columns of the widest table.
-pub const PLACES: [&str; 12] = ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12"];
+pub const PLACES: [&str; 16] =
+    ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16"];
 
 /// What a table is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,38 +294,38 @@ pub trait Record: Sized {
 
 /// Describes a record: its table, how many of its columns are the key, what the table is for ([`Of`]), and the fields that are its columns, in order.
 /// Where a column has another name than its field, or the field is a record itself, the columns follow.
+#[macro_export]
 macro_rules! record {
     (@list $first:ident $(, $column:ident)*) => {
         concat!(stringify!($first) $(, ", ", stringify!($column))*)
     };
     ($table:literal, $key:literal, $of:ident, $name:ident { $($column:ident),+ $(,)? }) => {
-        record!($table, $key, $of, $name { $($column),+ } => $($column),+);
+        $crate::record!($table, $key, $of, $name { $($column),+ } => $($column),+);
     };
     ($table:literal, $key:literal, $of:ident, $name:ident $shape:tt => $($column:ident),+ $(,)?) => {
-        impl $crate::store::table::Record for $name {
+        impl $crate::table::Record for $name {
             #[expect(unused_variables, reason = "each function shows one column")]
-            const TABLE: $crate::store::table::Table = $crate::store::table::Table {
+            const TABLE: $crate::table::Table = $crate::table::Table {
                 name: $table,
-                columns: &[$($crate::store::table::Named::new(
+                columns: &[$($crate::table::Named::new(
                     stringify!($column),
                     |$name $shape: &$name| $column,
                 )),+],
-                list: record!(@list $($column),+),
+                list: $crate::record!(@list $($column),+),
                 key: $key,
-                of: $crate::store::table::Of::$of,
+                of: $crate::table::Of::$of,
             };
 
-            fn values(&self) -> Vec<$crate::store::table::Value<'_>> {
+            fn values(&self) -> Vec<$crate::table::Value<'_>> {
                 let $name $shape = self;
-                vec![$($crate::store::table::Column::value($column)),+]
+                vec![$($crate::table::Column::value($column)),+]
             }
 
-            fn read(row: &[$crate::store::table::Value<'_>]) -> Option<Self> {
+            fn read(row: &[$crate::table::Value<'_>]) -> Option<Self> {
                 let [$($column),+] = row else { return None };
-                $(let $column = $crate::store::table::Column::of(*$column)?;)+
+                $(let $column = $crate::table::Column::of(*$column)?;)+
                 Some($name $shape)
             }
         }
     };
 }
-pub(super) use record;

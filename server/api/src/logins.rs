@@ -1,0 +1,119 @@
+//! Logins.
+
+use super::{Base64, Hex, Nonce, Shares, Source, Vector};
+use crate::text::audience;
+use serde::{Deserialize, Serialize};
+use trefoil_attest::RequestHeader;
+use trefoil_types::{Decision, Handle, SessionId};
+
+/// How much of the attestation an answer carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AttestationForm {
+    /// The attestation with its three signatures, about 22 KB; verifies offline.
+    #[default]
+    Full,
+    /// The attestation with the name of its seal, which `GET /v1/seals/{n}` returns; about 1 KB.
+    Compact,
+    /// No attestation. The login is sealed all the same.
+    None,
+}
+
+/// A value of a session's hash chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Reveal {
+    /// Position counted from the chain's tip; 1 for the first request of a session.
+    #[cfg_attr(feature = "openapi", schemars(range(min = 1)))]
+    pub position: u32,
+    /// The value.
+    pub value: Hex<32>,
+}
+
+impl From<trefoil_attest::Reveal> for Reveal {
+    fn from(reveal: trefoil_attest::Reveal) -> Reveal {
+        Reveal { position: reveal.position, value: Hex(reveal.value) }
+    }
+}
+
+/// `POST /v1/authentications`
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Authentication {
+    /// The handle of the subject that logs in.
+    pub handle: Hex<32>,
+    /// A proof session of this handle.
+    pub session_id: Hex<32>,
+    /// The relying party that the attestation is for, 1 to 255 bytes.
+    #[serde(deserialize_with = "audience")]
+    #[cfg_attr(feature = "openapi", schemars(with = "crate::schema::Text<255>"))]
+    pub audience: String,
+    /// The relying party's nonce; used once per session.
+    pub nonce: Nonce,
+    /// Unix seconds, within a minute of the service's clock.
+    pub issued_at: u64,
+    /// The face, where the tenant's probe mode is `plain`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding: Option<Vector>,
+    /// The face in two shares, where it is `shared`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Shares>,
+    /// The next value of the session's hash chain, if its proof commits to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reveal: Option<Reveal>,
+    /// MAC under the session's key, see [`Authentication::header`].
+    pub mac: Hex<32>,
+    /// The source of the login, named by the application, by which limits count. The MAC does not cover it, because the application adds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// How much of the attestation to answer with.
+    #[serde(default)]
+    pub attestation: AttestationForm,
+}
+
+impl Authentication {
+    /// The value that the request reveals, in the form of the attestation.
+    pub fn reveal(&self) -> Option<trefoil_attest::Reveal> {
+        self.reveal.map(|Reveal { position, value }| trefoil_attest::Reveal { position, value: value.0 })
+    }
+
+    /// SHA3-256 of the probe as it was sent: [`Vector::digest`] or [`Shares::digest`]; zeros without one.
+    pub fn probe_digest(&self) -> [u8; 32] {
+        match (&self.embedding, &self.shares) {
+            (Some(embedding), _) => embedding.digest(),
+            (None, Some(shares)) => shares.digest(),
+            (None, None) => [0; 32],
+        }
+    }
+
+    /// The header that `mac` covers; `probe_digest` is [`Authentication::probe_digest`].
+    pub fn header<'a>(&'a self, probe_digest: &'a [u8; 32]) -> RequestHeader<'a> {
+        RequestHeader {
+            session_id: SessionId::new(self.session_id.0),
+            handle: Handle::new(self.handle.0),
+            audience: &self.audience,
+            nonce: self.nonce.as_bytes(),
+            issued_at: self.issued_at,
+            probe_digest,
+            reveal: self.reveal(),
+        }
+    }
+}
+
+/// Answer to [`Authentication`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Authenticated {
+    /// Digest of the attested statement.
+    pub id: Hex<32>,
+    /// The decision, also inside the attestation.
+    pub decision: Decision,
+    /// The attestation, CBOR; absent if the request asked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attestation: Option<Base64>,
+    /// The seal that covers it.
+    pub seal_number: u64,
+}

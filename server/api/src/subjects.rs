@@ -1,0 +1,121 @@
+//! Subjects and their templates.
+
+use super::{Hex, Receipt, Shares, Vector};
+use crate::text::reference;
+use serde::{Deserialize, Serialize};
+
+/// `POST /v1/subjects/{handle}/templates`
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Enrolment {
+    /// The face, where the tenant's probe mode is `plain`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedding: Option<Vector>,
+    /// The face in two shares, where it is `shared`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<Shares>,
+    /// Unix second at which the device sealed its share, within a minute of the service's clock; where there are shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issued_at: Option<u64>,
+    /// The caller's reference to the subject's consent, 1 to 256 bytes; kept with the template.
+    #[serde(deserialize_with = "reference")]
+    #[cfg_attr(feature = "openapi", schemars(with = "crate::schema::Text<256>"))]
+    pub consent_ref: String,
+}
+
+/// Answer to [`Enrolment`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Enrolled {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Generation of the template that is now active.
+    pub generation: u32,
+    /// The receipt of the enrolment; `null` if it could not be sealed.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
+}
+
+/// Answer to `PUT /v1/subjects/{handle}/templates`, which takes an [`Enrolment`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Replaced {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Generation of the template that is now active.
+    pub generation: u32,
+    /// Generation of the template that was active before and is now destroyed.
+    pub replaced: u32,
+    /// The receipt of the replacement; `null` if it could not be sealed.
+    pub receipt: Option<Receipt>,
+}
+
+/// Answer to `POST /v1/subjects/{handle}/revoke`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Revoked {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Generation of its template, which decides no login any more.
+    pub generation: u32,
+    /// When it was revoked first, Unix seconds.
+    pub revoked_at: u64,
+    /// The receipt of the revocation; `null` if it could not be sealed, as on a full disk.
+    pub receipt: Option<Receipt>,
+}
+
+/// `GET /v1/subjects/{handle}`: a subject with a template. Nothing about the template is disclosed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Subject {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Generation of its template.
+    pub generation: u32,
+    /// Whether its logins are decided.
+    pub state: SubjectState,
+    /// When it was revoked, Unix seconds; `null` for an active subject.
+    pub revoked_at: Option<u64>,
+    /// Numbers in the vector of its template: the tenant's dimension.
+    pub dimension: u32,
+    /// When it was enrolled, Unix seconds.
+    pub enrolled_at: u64,
+    /// The caller's reference to the subject's consent.
+    pub consent_ref: String,
+}
+
+/// Whether a subject's logins are decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectState {
+    /// Yes.
+    Active,
+    /// No, the tenant revoked it. Another template makes it active again.
+    Revoked,
+}
+
+/// `GET /v1/subjects`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SubjectPage {
+    /// The subjects, in the order of their handles.
+    pub subjects: Vec<Subject>,
+    /// The value of `from` for the next page; `null` at the end.
+    pub next: Option<Hex<32>>,
+}
+
+/// Answer to `DELETE /v1/subjects/{handle}/templates`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Erased {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Generation of the newest destroyed template. No template of the subject is left.
+    pub generation: u32,
+    /// When, Unix seconds.
+    pub erased_at: u64,
+    /// The receipt of the erasure; `null` if it could not be sealed, as on a full disk.
+    pub receipt: Option<Receipt>,
+}
