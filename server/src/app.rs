@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex};
 use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_matching::Status;
-use trefoil_service::notes::Noted;
-use trefoil_service::rotation::Rotations;
+use trefoil_service::subjects::rotation::Rotations;
+use trefoil_service::tenants::notes::Noted;
 use trefoil_service::{Refused, Service};
 use trefoil_storage::store::TenantId;
 

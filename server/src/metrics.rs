@@ -18,9 +18,9 @@ use trefoil_cache::{Cache as _, Watched, exposition};
 use trefoil_host::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts, Durations};
-use trefoil_service::outcomes::TenantOutcomes;
-use trefoil_service::tenant::Tenant;
-use trefoil_service::wiring::observer;
+use trefoil_service::login::outcomes::TenantOutcomes;
+use trefoil_service::tenants::tenant::Tenant;
+use trefoil_service::tenants::wiring::observer;
 use trefoil_storage::store::fleet::Figures;
 use trefoil_types::TenantId;
 

@@ -48,28 +48,31 @@ use trefoil_matching::{KeyHolder, KeyHolding, Local, StoreAge, Tier, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults, SharedLog};
 use trefoil_service::Service;
-use trefoil_service::chains::Chains;
-use trefoil_service::clock::{ClockWatch, PipelineClock};
 use trefoil_service::counters::Counters;
-use trefoil_service::distinct_failures::LiveBounds;
-use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::fleet::FleetLog;
 use trefoil_service::idempotency::InFlight;
-use trefoil_service::key_holder_watch::KeyHolderWatch;
-use trefoil_service::leftovers::Leftovers;
-use trefoil_service::log_store::SealedVaults;
-use trefoil_service::notes::Notes;
-use trefoil_service::past::{self, Past};
-use trefoil_service::proofs::quota::Quota;
-use trefoil_service::proofs::{PoolConfig, ProofPool};
-use trefoil_service::retention::{Pruner, Retained};
-use trefoil_service::rotation::Rotations;
-use trefoil_service::seal_log::{self, SealLog};
-use trefoil_service::second_look::SecondLook;
-use trefoil_service::sessions::Sessions;
-use trefoil_service::signing_keys::{KeysError, Opened, Shown};
-use trefoil_service::templates::Templates;
-use trefoil_service::{log_store, outcomes, signing_keys, time};
+use trefoil_service::keys::key_holder_watch::KeyHolderWatch;
+use trefoil_service::keys::signing_keys;
+use trefoil_service::keys::signing_keys::{KeysError, Opened, Shown};
+use trefoil_service::limits::distinct_failures::LiveBounds;
+use trefoil_service::limits::quota::Quota;
+use trefoil_service::log::log_store;
+use trefoil_service::log::log_store::SealedVaults;
+use trefoil_service::log::retention::{Pruner, Retained};
+use trefoil_service::log::seal_log::{self, SealLog};
+use trefoil_service::login::clock::{ClockWatch, PipelineClock};
+use trefoil_service::login::door::{Asker, FrontDoor};
+use trefoil_service::login::outcomes;
+use trefoil_service::login::past::{self, Past};
+use trefoil_service::sessions::chains::Chains;
+use trefoil_service::sessions::proofs::{PoolConfig, ProofPool};
+use trefoil_service::sessions::rows::Sessions;
+use trefoil_service::subjects::leftovers::Leftovers;
+use trefoil_service::subjects::rotation::Rotations;
+use trefoil_service::subjects::templates::Templates;
+use trefoil_service::tenants::notes::Notes;
+use trefoil_service::tenants::second_look::SecondLook;
+use trefoil_service::time;
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
@@ -703,7 +706,7 @@ fn start_seal_log(
 
 fn start_pipeline(
     config: &Config,
-    pipeline: Pipeline<trefoil_service::wiring::VerdictCache>,
+    pipeline: Pipeline<trefoil_service::tenants::wiring::VerdictCache>,
     keys: SigningKeys,
     head: ChainHead,
     clock: Arc<dyn Clock>,

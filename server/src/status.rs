@@ -16,11 +16,11 @@ use trefoil_cache::Cache as _;
 use trefoil_host::logging;
 use trefoil_matching::{LANES, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts};
-use trefoil_service::outcomes::{Outcomes, TenantOutcomes};
-use trefoil_service::register::FAST_S;
-use trefoil_service::signing_keys::TRUST_ROOT_FILE;
-use trefoil_service::tenant::Tenant;
-use trefoil_service::wiring::observer;
+use trefoil_service::keys::signing_keys::TRUST_ROOT_FILE;
+use trefoil_service::login::outcomes::{Outcomes, TenantOutcomes};
+use trefoil_service::login::register::FAST_S;
+use trefoil_service::tenants::tenant::Tenant;
+use trefoil_service::tenants::wiring::observer;
 use trefoil_storage::store::fleet;
 use trefoil_types::TenantId;
 

@@ -1,8 +1,8 @@
 //! The service's part of a backup: the store, the end of the log of seals, and the note of the restoration that every later seal shows.
 
-use crate::log_store;
+use crate::keys::signing_keys::TRUST_ROOT_FILE;
+use crate::log::log_store;
 use crate::service::{POSTGRES_MARK, STORE_FILE};
-use crate::signing_keys::TRUST_ROOT_FILE;
 use crate::time;
 use std::path::Path;
 use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};

@@ -1,10 +1,10 @@
 //! What a node of a fleet does beside a service that is alone: it takes over what other nodes changed, and its turns in the log of seals.
 
-use crate::key_holder_watch::KeyHolderWatch;
-use crate::log_store::{self, LogError};
-use crate::past;
-use crate::register::FAST_S;
-use crate::seal_log::Standing;
+use crate::keys::key_holder_watch::KeyHolderWatch;
+use crate::log::log_store::{self, LogError};
+use crate::log::seal_log::Standing;
+use crate::login::past;
+use crate::login::register::FAST_S;
 use crate::service::Service;
 use std::sync::Arc;
 use trefoil_pipeline::{ChainHead, LogTurn, SharedLog};

@@ -1,8 +1,8 @@
 //! Why the service refuses a request. The layer above turns a refusal into a problem for the caller.
 
-use crate::proofs::quota::Denied;
-use crate::replay::{AHEAD_S, FRESHNESS_S};
-use crate::tenant::ProbeMode;
+use crate::limits::quota::Denied;
+use crate::login::replay::{AHEAD_S, FRESHNESS_S};
+use crate::tenants::tenant::ProbeMode;
 use crate::time;
 use std::time::Duration;
 use thiserror::Error;

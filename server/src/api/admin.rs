@@ -20,9 +20,9 @@ use trefoil_api::{
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
-use trefoil_service::deletion::Deleted;
-use trefoil_service::notes::{By, Created, Outcome};
-use trefoil_service::tenant::POLICY_ID;
+use trefoil_service::subjects::deletion::Deleted;
+use trefoil_service::tenants::notes::{By, Created, Outcome};
+use trefoil_service::tenants::tenant::POLICY_ID;
 use trefoil_service::{Refused, Service};
 use trefoil_types::{ApiKeyId, Handle, TenantId};
 

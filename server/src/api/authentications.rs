@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, UnprovenAuthentication};
-use trefoil_service::logins::LoginRequest;
-use trefoil_service::tenant::{Scope, Tenant};
+use trefoil_service::login::logins::LoginRequest;
+use trefoil_service::tenants::tenant::{Scope, Tenant};
 
 /// `POST /v1/authentications`
 pub(super) async fn authenticate(

@@ -23,8 +23,8 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::task::yield_now;
 use trefoil_api::{AuthenticatedBatch, BATCH_MAX, Outcome};
-use trefoil_service::tenant::Scope;
-use trefoil_service::usage::Used;
+use trefoil_service::tenants::tenant::Scope;
+use trefoil_service::tenants::usage::Used;
 
 /// `POST /v1/authentications/batch`. Each entry is a login of its own. A refusal of the whole batch comes before any entry is begun.
 pub(super) async fn authenticate(

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use trefoil_api::Decision;
 use trefoil_attest::SERVICE;
 use trefoil_service::Refused;
-use trefoil_service::directory::api_keys::Known;
-use trefoil_service::distinct_failures::DistinctFailures;
-use trefoil_service::notes::By;
-use trefoil_service::pace::{Place, Work};
-use trefoil_service::tenant::{Scope, Scopes, Tenant};
-use trefoil_service::usage::{KeyUses, Used};
+use trefoil_service::limits::distinct_failures::DistinctFailures;
+use trefoil_service::limits::pace::{Place, Work};
+use trefoil_service::tenants::directory::api_keys::Known;
+use trefoil_service::tenants::notes::By;
+use trefoil_service::tenants::tenant::{Scope, Scopes, Tenant};
+use trefoil_service::tenants::usage::{KeyUses, Used};
 use trefoil_types::{ApiKeyId, TenantId};
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.

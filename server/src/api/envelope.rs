@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
-use trefoil_service::usage::Used;
+use trefoil_service::tenants::usage::Used;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 

@@ -15,8 +15,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::tree::Hash;
-use trefoil_service::log_store::{self, LogError};
-use trefoil_service::tiles::Tile;
+use trefoil_service::log::log_store::{self, LogError};
+use trefoil_service::log::tiles::Tile;
 use trefoil_storage::store::Store;
 
 /// Two numbers of a path.

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_matching::IDEMPOTENCY_KEY_BYTES_MAX;
-use trefoil_service::notes::{By, Created, Outcome};
+use trefoil_service::tenants::notes::{By, Created, Outcome};
 use trefoil_service::{Refused, Service};
 use trefoil_storage::store::Once;
 

@@ -16,8 +16,8 @@ use trefoil_api::{
     AuditPage, ChangedOperator, CreateOperator, CreateOperatorToken, CreatedOperatorToken, Hex, OperatorPage,
 };
 use trefoil_service::Service;
-use trefoil_service::notes::{By, Outcome};
-use trefoil_service::operators::NewToken;
+use trefoil_service::tenants::notes::{By, Outcome};
+use trefoil_service::tenants::operators::NewToken;
 use trefoil_types::{OperatorId, TenantId};
 
 /// `POST /v1/operators`. Only this answer shows the token.

@@ -15,10 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use trefoil_api::{EndedSession, Hex, LiveSession, PROOF_MEDIA_TYPE, ProofSession, SessionPage};
 use trefoil_service::Refused;
-use trefoil_service::proofs::counters::Event;
-use trefoil_service::proofs::quota::{COST_INVALID, COST_STALE, Upload};
-use trefoil_service::sessions::{self, Opened};
-use trefoil_service::tenant::Scope;
+use trefoil_service::counters::proofs::Event;
+use trefoil_service::limits::quota::{COST_INVALID, COST_STALE, Upload};
+use trefoil_service::sessions::opening::Opened;
+use trefoil_service::sessions::rows;
+use trefoil_service::tenants::tenant::Scope;
 use trefoil_types::SessionId;
 use trefoil_zkp::envelope::ProofEnvelope;
 
@@ -89,7 +90,7 @@ pub(super) async fn list(
     let page = app.ask(move |service| service.sessions.list(&caller.tenant, &from, service.now()));
     let (sessions, next) = page.await?;
     let session =
-        |sessions::LiveSession { id, expires_at }| LiveSession { session_id: Hex(id.to_bytes()), expires_at };
+        |rows::LiveSession { id, expires_at }| LiveSession { session_id: Hex(id.to_bytes()), expires_at };
     let sessions = sessions.into_iter().map(session).collect();
     body::answer(StatusCode::OK, &SessionPage { sessions, next: next.map(|id| Hex(id.to_bytes())) })
 }

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
-use trefoil_service::{Refused, Service, log_store, signing_keys};
+use trefoil_service::keys::signing_keys;
+use trefoil_service::log::log_store;
+use trefoil_service::{Refused, Service};
 use trefoil_types::TenantId;
 
 /// For answers that never change: a year, the longest time that caches honour.
@@ -182,7 +184,7 @@ pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
         "fhe_keys": "/v1/fhe/keys/{tenant}",
         "probe_modes": ["plain", "shared"],
         "attestation_forms": ["full", "compact", "none"],
-        "request_freshness_s": trefoil_service::replay::FRESHNESS_S,
+        "request_freshness_s": trefoil_service::login::replay::FRESHNESS_S,
         "session_life_s": session_life_s,
         "epoch_s": trefoil_zkp::EPOCH_SECONDS,
         "attestation_life_s_max": trefoil_attest::LIFETIME_SECONDS_MAX,

@@ -12,7 +12,7 @@ use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Base64, Hex, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey};
 use trefoil_attest::What;
-use trefoil_service::tenant::Scope;
+use trefoil_service::tenants::tenant::Scope;
 use trefoil_service::{Refused, Service};
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{RootStatement, SignedRoot};

@@ -11,8 +11,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Hex, OwnTenant, Revoked, Subject, SubjectPage, SubjectState};
-use trefoil_service::revocation;
-use trefoil_service::tenant::Scope;
+use trefoil_service::subjects::revocation;
+use trefoil_service::tenants::tenant::Scope;
 use trefoil_storage::store::{self, Handle};
 
 /// Subjects in one page of the list.

@@ -13,9 +13,9 @@ use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Enrolled, Enrolment, Erased, Hex, Replaced};
 use trefoil_service::Service;
-use trefoil_service::enrolments::{self, EnrolmentRequest};
-use trefoil_service::tenant::Scope;
-use trefoil_service::usage::Used;
+use trefoil_service::subjects::enrolments::{self, EnrolmentRequest};
+use trefoil_service::tenants::tenant::Scope;
+use trefoil_service::tenants::usage::Used;
 use trefoil_types::Handle;
 
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

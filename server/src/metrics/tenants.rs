@@ -4,7 +4,7 @@ use super::Gauges;
 use super::text::Text;
 use std::collections::BTreeMap;
 use trefoil_matching::Status;
-use trefoil_service::outcomes::TenantOutcomes;
+use trefoil_service::login::outcomes::TenantOutcomes;
 use trefoil_storage::store::UsageCounts;
 use trefoil_types::TenantId;
 

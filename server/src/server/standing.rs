@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trefoil_attest::TrustRoot;
-use trefoil_service::signing_keys::TRUST_ROOT_FILE;
+use trefoil_service::keys::signing_keys::TRUST_ROOT_FILE;
 
 /// The description of a service at its start.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
-use trefoil_service::retention::Pruner;
-use trefoil_service::rotation::Rotations;
-use trefoil_service::{Service, pace, retention};
+use trefoil_service::Service;
+use trefoil_service::limits::pace;
+use trefoil_service::log::retention;
+use trefoil_service::log::retention::Pruner;
+use trefoil_service::subjects::enrolments::IDEMPOTENCY_LIFETIME_S;
+use trefoil_service::subjects::rotation::Rotations;
 use trefoil_storage::Supervisor;
 use trefoil_storage::disk;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use trefoil_attest::{KeySetStatus, TrustRoot};
 use trefoil_pipeline::Clock as _;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_service::time;
 
 const PASSPHRASE: &str = "chosen by an operator";

@@ -12,7 +12,7 @@ use std::process::Stdio;
 use trefoil_dataset::{EmbeddingSet, Protocol};
 use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_types::Threshold;
 
 const AUDIENCE: &str = "https://shop.example";

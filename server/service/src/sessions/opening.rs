@@ -3,13 +3,13 @@
 //! Checks are in order of their cost: the caller's credit; after decoding the envelope, tenant, audience, policy, level, epoch and root; the
 //! open sessions; and last the proof itself, in its own pool.
 
-use super::{Kept, end};
-use crate::proofs::counters::Event;
-use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
+use super::rows::{Kept, end};
+use crate::counters::proofs::Event;
+use crate::limits::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
+use crate::log::seal_log::Answer;
 use crate::refused::Refused;
-use crate::seal_log::Answer;
 use crate::service::Service;
-use crate::tenant::{POLICY_ID, Tenant, policy};
+use crate::tenants::tenant::{POLICY_ID, Tenant, policy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trefoil_attest::What;
