@@ -2,8 +2,8 @@
 
 use crate::keys::signing_keys::TRUST_ROOT_FILE;
 use crate::log::log_store;
-use crate::service::{POSTGRES_MARK, STORE_FILE};
 use crate::time;
+use crate::{POSTGRES_MARK, STORE_FILE};
 use std::path::Path;
 use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};
 use trefoil_host::backup::{BackupError, LogEnd, Manifest, Passphrase};

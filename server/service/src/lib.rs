@@ -25,6 +25,7 @@ pub mod keys;
 pub mod limits;
 pub mod log;
 pub mod login;
+pub mod node;
 mod refused;
 #[cfg(test)]
 mod scratch;
@@ -33,6 +34,15 @@ pub mod sessions;
 pub mod subjects;
 pub mod tenants;
 
-pub use refused::{NotFresh, Refused};
-pub use service::{POSTGRES_MARK, STORE_FILE, Service};
+pub use refused::{Denied, NotFresh, Refused};
+pub use service::Service;
 pub use trefoil_types::time;
+
+/// Accepted age of a request by its `issued_at` and our clock, seconds.
+pub const FRESHNESS_S: u64 = 60;
+/// How far a request may be dated ahead of our clock, seconds.
+pub const AHEAD_S: u64 = 5;
+/// The store in the data directory.
+pub const STORE_FILE: &str = "store.sqlite";
+/// In the data directory of a service whose store is in PostgreSQL: how many transactions were acknowledged.
+pub const POSTGRES_MARK: &str = "postgres.mark";

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Enrolled, Enrolment, Erased, Hex, Replaced};
-use trefoil_service::Service;
+use trefoil_service::subjects::Subjects;
 use trefoil_service::subjects::enrolments::{self, EnrolmentRequest};
 use trefoil_service::tenants::tenant::Scope;
 use trefoil_service::tenants::usage::Used;
@@ -28,10 +28,10 @@ pub(super) async fn enrol(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request = read(&app, &caller, Handle::new(handle), request, Service::enrolment_digest).await?;
+    let request = read(&app, &caller, Handle::new(handle), request, Subjects::enrolment_digest).await?;
     let patience = app.limits.answer_timeout();
     let enrolments::Enrolled { generation, replayed, receipt } =
-        app.service.enrol(&caller.tenant, request, patience).await?;
+        app.service.subjects.enrol(&caller.tenant, request, patience).await?;
     if !replayed {
         caller.used(Used::Enrolled);
     }
@@ -47,10 +47,10 @@ pub(super) async fn replace(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request = read(&app, &caller, Handle::new(handle), request, Service::replacement_digest).await?;
+    let request = read(&app, &caller, Handle::new(handle), request, Subjects::replacement_digest).await?;
     let patience = app.limits.answer_timeout();
     let enrolments::Replaced { generation, replaced, replayed, receipt } =
-        app.service.replace(&caller.tenant, request, patience).await?;
+        app.service.subjects.replace(&caller.tenant, request, patience).await?;
     if !replayed {
         caller.used(Used::Enrolled);
     }
@@ -65,15 +65,15 @@ async fn read(
     caller: &Caller,
     handle: Handle,
     request: Request,
-    digest: fn(&Service, &Handle, &[u8]) -> [u8; 32],
+    digest: fn(&Subjects, &Handle, &[u8]) -> [u8; 32],
 ) -> Result<EnrolmentRequest, Problem> {
     caller.require(Scope::Enrol)?;
-    app.service.check_room()?;
+    app.service.log.check_room()?;
     let idempotency_key = idempotency_key(request.headers())?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
     let face = bodies::face(embedding, shares);
-    let digest = digest(&app.service, &handle, &bytes);
+    let digest = digest(&app.service.subjects, &handle, &bytes);
     Ok(EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key, digest })
 }
 
@@ -88,7 +88,7 @@ pub(super) async fn delete(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
     let patience = app.limits.answer_timeout();
-    let erased = app.service.erase(caller.tenant.id, Handle::new(handle), patience).await;
+    let erased = app.service.subjects.erase(caller.tenant.id, Handle::new(handle), patience).await;
     let enrolments::Erased { generation, erased_at, receipt } = erased.map_err(|cause| {
         let problem = Problem::from(cause);
         match problem.code() {

@@ -237,8 +237,8 @@ impl From<StoreError> for Problem {
 mod tests {
     use super::*;
     use std::time::Duration;
+    use trefoil_service::Denied;
     use trefoil_service::NotFresh;
-    use trefoil_service::limits::quota::Denied;
 
     /// The exact texts that callers have read since the first version: programs compare codes, people search for sentences.
     fn reads(refused: Refused, code: &str, detail: &str) {

@@ -9,6 +9,7 @@
 
 #![expect(clippy::disallowed_types, reason = "for uploads of proofs, which take a thousand times longer")]
 
+use crate::refused::Denied;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -52,17 +53,6 @@ pub struct Upload {
     quota: Arc<Quota>,
     caller: ApiKeyId,
     settled: bool,
-}
-
-/// Why an upload is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
-    /// The credit is used up; it is positive again after this time.
-    #[error("too many uploads of this API key were refused or too many came; its credit is back in {} s", .0.as_secs() + 1)]
-    Exhausted(Duration),
-    /// Too many uploads of the caller are open.
-    #[error("too many uploads of this API key are open; retry after a second")]
-    Busy,
 }
 
 const NANO: i128 = 1_000_000_000;

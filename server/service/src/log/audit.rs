@@ -7,9 +7,9 @@
 //! Some changes reach the key-holder before the store. A crash between the two leaves a change without a note: a count that was
 //! reset, or a policy at the key-holder that is no version yet ([`crate::tenants::directory::Directory::set_policy`]).
 
+use crate::log::Log;
 use crate::log::seal_log::Answer;
 use crate::refused::Refused;
-use crate::service::Service;
 use crate::tenants::notes::{By, Created, Noted, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +22,10 @@ const PAGE: usize = 256;
 /// Notes that one sweep seals.
 const SWEEP_MAX: usize = 1024;
 
-impl Service {
+impl Log {
     /// Writes a note for a change that has no transaction of its own in the store. Blocks.
     pub fn note(&self, tenant: TenantId, what: What, by: &By) -> Result<Noted, Refused> {
-        self.notes.with((tenant, self.now(), what), Some(by), |note| self.store.note(note))
+        self.notes.with((tenant, self.node.now(), what), Some(by), |note| self.node.store.note(note))
     }
 
     /// Creates an object, unless an earlier request of the operator with the same key did. Blocks.
@@ -37,7 +37,7 @@ impl Service {
         let Some(once) = &by.once else { return create().map(Outcome::New) };
         // Idempotency keys of operators are separate from each other's and from tenants'.
         let key = format!("{}/{}", hex::encode(once.operator), once.key);
-        let _running = self.idempotency.claim(SERVICE, &key)?;
+        let _running = self.creating.claim(SERVICE, &key)?;
         let earlier = || -> Result<Option<Outcome<T>>, Refused> {
             Ok(self.created(once)?.map(|(created, noted)| Outcome::Replayed(created, noted)))
         };
@@ -47,14 +47,16 @@ impl Service {
         match create() {
             Ok(created) => Ok(Outcome::New(created)),
             // Another node may have created it with this key meanwhile.
-            Err(cause) if self.store.fleet().is_some() => earlier()?.ok_or(cause),
+            Err(cause) if self.node.store.fleet().is_some() => earlier()?.ok_or(cause),
             Err(cause) => Err(cause),
         }
     }
 
     /// The object that an earlier request with the same key created, and its note; `None` if there was no such request.
     fn created(&self, once: &Once) -> Result<Option<(Created, Noted)>, Refused> {
-        let Some((digest, entry)) = self.store.created(&once.operator, &once.key)? else { return Ok(None) };
+        let Some((digest, entry)) = self.node.store.created(&once.operator, &once.key)? else {
+            return Ok(None);
+        };
         if digest != once.request_digest {
             return Err(Refused::IdempotencyKeyReused);
         }
@@ -94,7 +96,7 @@ impl Service {
         let answer = self.answered(self.record(noted.statement), patience).await?;
         let (service, number) = (Arc::clone(self), noted.number);
         let receipt = answer.compact()?;
-        let kept = tokio::task::spawn_blocking(move || service.store.seal_note(number, receipt)).await;
+        let kept = tokio::task::spawn_blocking(move || service.node.store.seal_note(number, receipt)).await;
         if !matches!(kept, Ok(Ok(()))) {
             tracing::warn!(entry = number, "an entry of the audit trail has no receipt yet");
         }
@@ -106,7 +108,7 @@ impl Service {
         let Noted { number, statement } = noted;
         let sealed = self.record(statement).ok().and_then(|answer| answer.blocking_recv().ok()?.ok());
         let receipt = sealed.and_then(|answer| answer.compact());
-        if !matches!(receipt.map(|receipt| self.store.seal_note(number, receipt)), Some(Ok(()))) {
+        if !matches!(receipt.map(|receipt| self.node.store.seal_note(number, receipt)), Some(Ok(()))) {
             tracing::warn!(entry = number, "an entry of the audit trail has no receipt yet");
         }
     }
@@ -114,7 +116,8 @@ impl Service {
     /// Seals notes that this process or one before it wrote and did not seal.
     pub async fn seal_notes(self: &Arc<Self>, patience: Duration) -> Result<(), StoreError> {
         let service = Arc::clone(self);
-        let unsealed = tokio::task::spawn_blocking(move || service.store.unsealed_notes(SWEEP_MAX)).await;
+        let unsealed =
+            tokio::task::spawn_blocking(move || service.node.store.unsealed_notes(SWEEP_MAX)).await;
         let unsealed = unsealed.map_err(|cause| StoreError::Fault(cause.to_string()))??;
         let notes: Vec<_> = unsealed
             .into_iter()
@@ -137,7 +140,7 @@ impl Service {
         from: u64,
         tenant: Option<&TenantId>,
     ) -> Result<(Vec<AuditEntry>, Option<u64>), Refused> {
-        let mut entries = self.store.audit(from, tenant, PAGE + 1)?;
+        let mut entries = self.node.store.audit(from, tenant, PAGE + 1)?;
         let next = entries.get(PAGE).map(|entry| entry.number);
         entries.truncate(PAGE);
         Ok((entries, next))

@@ -4,16 +4,16 @@
 //! leaves a tenant's own change without a receipt. The change stands, because undoing it would be worse, above all for an erasure. A change by an
 //! operator gets its receipt later: [`crate::log::audit`].
 
+use crate::log::Log;
+use crate::log::asker::Asker;
 use crate::log::seal_log::{Answer, Answered};
-use crate::login::door::Asker;
-use crate::service::Service;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use trefoil_attest::What;
 use trefoil_pipeline::Record;
 use trefoil_types::TenantId;
 
-impl Service {
+impl Log {
     /// Seals the statement that `what` was done for a tenant at `changed_at`, or logs why it is not sealed.
     pub async fn receipt(
         &self,

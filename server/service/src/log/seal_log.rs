@@ -19,7 +19,7 @@
 //! the length of the log. So proofs for any two sizes can be answered from stored nodes.
 
 use crate::counters::Counters;
-use crate::login::door::Asker;
+use crate::log::asker::Asker;
 use arc_swap::ArcSwapOption;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;

@@ -4,52 +4,16 @@
 //! there is one look-up for each login, and nothing is spent until the MAC proves that the request comes from the session holder. A node of a fleet
 //! then spends the same at the register of all nodes, once for a batch ([`crate::login::register`]).
 
-use crate::log::seal_log::{Reply, Standing};
+use crate::AHEAD_S;
+use crate::log::asker::{Asker, Login};
+use crate::log::seal_log::Standing;
 use crate::login::register::{EARLY_S, Lane, refused};
-use crate::login::replay::{AHEAD_S, NonceScope, ReplayGuard, Use, entry};
+use crate::login::replay::{NonceScope, ReplayGuard, Use, entry};
 use crate::sessions::chains::Chains;
 use std::sync::Arc;
 use trefoil_attest::RequestHeader;
 use trefoil_pipeline::{Backing, Door, InSession, LaneRequest, Refusal, Verdict};
 use trefoil_storage::store::Register;
-use trefoil_zkp::session::verify_request_mac;
-
-/// A client's fields of its request, and its MAC. The rest of the header is in the lane.
-#[derive(Default)]
-pub struct Claim {
-    issued_at: u64,
-    probe_digest: [u8; 32],
-    /// `None` if the tenant asks for no proof, so that nothing is signed.
-    mac: Option<[u8; 32]>,
-}
-
-/// A request that waits for a seal.
-pub enum Asker {
-    /// A login, which passes the door and the match.
-    Login(Login),
-    /// A change that is done and recorded; it passes no door.
-    Change(Reply),
-}
-
-impl Asker {
-    /// Where the answer goes.
-    pub(crate) fn into_reply(self) -> Reply {
-        match self {
-            Asker::Login(login) => login.reply,
-            Asker::Change(reply) => reply,
-        }
-    }
-}
-
-/// The data that goes through the pipeline with a login.
-pub struct Login {
-    /// The client's fields.
-    pub claim: Claim,
-    /// Nonce and value of the chain were spent at an earlier submission.
-    pub is_spent: bool,
-    /// Where the answer goes.
-    pub reply: Reply,
-}
 
 /// See the module.
 pub struct FrontDoor {
@@ -74,23 +38,6 @@ impl FrontDoor {
     /// Nonces that it remembers of the current two minutes. Takes each of its locks for a moment; for scrapes only.
     pub fn nonces(&self) -> usize {
         self.replay.held()
-    }
-}
-
-impl Claim {
-    /// The signed fields of a request whose probe has this digest.
-    pub fn signed(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
-        Claim { issued_at, probe_digest, mac: Some(mac) }
-    }
-
-    /// The fields of a request without a signature.
-    pub fn unsigned(issued_at: u64) -> Claim {
-        Claim { issued_at, ..Claim::default() }
-    }
-
-    /// Whether the MAC is that of `header` under the verdict's session key.
-    pub fn is_made_with(&self, verdict: &Verdict, header: &RequestHeader<'_>) -> bool {
-        self.mac.is_some_and(|mac| verify_request_mac(&verdict.session_key(), header, &mac).is_ok())
     }
 }
 

@@ -3,14 +3,27 @@
 //! Cheap checks come first. No attempt is charged until the MAC proves that the request comes from the session holder. The worker that
 //! decides looks up the session's verdict, once, and checks the MAC beside it ([`crate::login::door`]). The checks here need no verdict.
 
+use crate::limits::distinct_failures::LiveBounds;
 use crate::limits::distinct_failures::{DistinctFailures, End, Trial};
+use crate::limits::pace::Pace;
 use crate::limits::sources::Source;
+use crate::log::Log;
+use crate::log::asker::{Asker, Claim, Login};
 use crate::log::seal_log::{Answer, Unanswered};
-use crate::login::door::{Asker, Claim, Login};
+use crate::login::clock::ClockWatch;
+use crate::login::door::FrontDoor;
+use crate::login::outcomes::Watch;
+use crate::login::past::Past;
 use crate::login::register;
-use crate::login::replay::{AHEAD_S, FRESHNESS_S};
+use crate::login::register::forgotten_until;
+use crate::node::Node;
+use crate::node::blocking;
 use crate::refused::{NotFresh, Refused};
-use crate::service::{Service, blocking};
+use crate::sessions::opening::ProofSessions;
+use crate::subjects::Subjects;
+use crate::tenants::directory::Directory;
+use crate::{AHEAD_S, FRESHNESS_S};
+
 use crate::sessions::rows::Kept;
 use crate::subjects::face::{Face, Shown};
 use crate::tenants::tenant::{Tenant, policy};
@@ -29,6 +42,34 @@ use trefoil_types::{Handle, SessionId};
 const SUBMISSIONS_MAX: usize = 4;
 /// The clock has whole seconds, so a request that waits for its time looks at it this often.
 const LOOK_AT_CLOCK: Duration = Duration::from_millis(50);
+
+/// See the module.
+pub struct Logins {
+    /// What it stands on.
+    pub node: Arc<Node>,
+    /// The log, in which decisions are sealed.
+    pub log: Arc<Log>,
+    /// Tenants, which have the policies.
+    pub tenants: Arc<Directory>,
+    /// Sessions, in which most logins are.
+    pub sessions: Arc<ProofSessions>,
+    /// Subjects, which have the templates.
+    pub subjects: Arc<Subjects>,
+    /// The checks of logins on the pipeline's workers.
+    pub door: Arc<FrontDoor>,
+    /// What is refused because a process before this one may have accepted it.
+    pub past: Past,
+    /// Whether the clock can be right.
+    pub clock_watch: ClockWatch,
+    /// How many requests of a tenant may be in flight.
+    pub pace: Pace,
+    /// For how many different subjects an API key may fail.
+    pub failure_bounds: LiveBounds,
+    /// How many different subjects may fail from one source.
+    pub source_bounds: LiveBounds,
+    /// How the logins of each tenant ended lately.
+    pub outcomes: Watch,
+}
 
 /// A client's request for a login.
 pub struct LoginRequest {
@@ -137,7 +178,7 @@ impl LoginRequest {
     }
 }
 
-impl Service {
+impl Logins {
     /// Decides one login of a tenant and waits until its seal is stored; `failures` are those of the API key that it comes with.
     pub async fn login(
         self: &Arc<Self>,
@@ -150,12 +191,12 @@ impl Service {
         }
         policy::check_audience(&tenant.policy, &request.audience)?;
         // Before anything is spent, so that the same request may be repeated.
-        if self.key_holder.unready().is_some() {
+        if self.node.key_holder.unready().is_some() {
             return Err(Refused::KeyHolderAway);
         }
-        self.check_decidable()?;
+        self.node.check_decidable()?;
         self.check_clock()?;
-        self.check_fresh(request.issued_at, self.now())?;
+        self.check_fresh(request.issued_at, self.node.now())?;
         self.wait_for_time(tenant, request.issued_at).await?;
         let probe = request.take_probe(tenant)?;
         match self.template(tenant, &request.handle).await? {
@@ -182,7 +223,7 @@ impl Service {
         failures: &Arc<DistinctFailures>,
         request: &LoginRequest,
     ) -> Result<Vec<Trial>, Refused> {
-        let (handle, now) = (&request.handle, self.now());
+        let (handle, now) = (&request.handle, self.node.now());
         let of_source = match request.source {
             Some(source) => tenant.sources.admit(source, handle, self.source_bounds.now(), now).await?,
             None => None,
@@ -219,14 +260,14 @@ impl Service {
         tenant: &Arc<Tenant>,
         handle: &Handle,
     ) -> Result<Option<Template>, Refused> {
-        if let Some(template) = self.templates.get(&tenant.id, handle) {
+        if let Some(template) = self.subjects.templates.get(&tenant.id, handle) {
             return Ok(Some(template));
         }
         let (service, tenant, handle) = (Arc::clone(self), Arc::clone(tenant), *handle);
         blocking(move || {
-            let Some(record) = service.store.template(&tenant.id, &handle)? else { return Ok(None) };
-            let template = service.opened(&tenant, &record)?;
-            service.templates.insert(template.clone());
+            let Some(record) = service.node.store.template(&tenant.id, &handle)? else { return Ok(None) };
+            let template = service.subjects.opened(&tenant, &record)?;
+            service.subjects.templates.insert(template.clone());
             Ok(Some(template))
         })
         .await
@@ -234,11 +275,18 @@ impl Service {
 
     fn check_fresh(&self, issued_at: u64, now: u64) -> Result<(), Refused> {
         if now.saturating_sub(issued_at) > FRESHNESS_S || issued_at.saturating_sub(now) > AHEAD_S {
-            self.counters.not_fresh.add_one();
+            self.node.counters.not_fresh.add_one();
             return Err(Refused::NotFresh(NotFresh::OutsideWindow { issued_at, now }));
         }
         self.past.check(issued_at, now).map_err(Refused::NotFresh)?;
         self.check_remembered(issued_at)
+    }
+
+    /// Requests dated up to here may have been attested, and their nonces are forgotten: by the process before this one, or by the register
+    /// of the fleet.
+    fn attested_until(&self) -> u64 {
+        let of_fleet = self.node.register.as_ref().map(|register| forgotten_until(register.since()));
+        of_fleet.unwrap_or(self.past.attested_until())
     }
 
     fn check_remembered(&self, issued_at: u64) -> Result<(), Refused> {
@@ -253,12 +301,12 @@ impl Service {
     /// In a fleet, waits until a request is dated at most [`register::AHEAD_S`] ahead, in real time: what the register forgets when it begins
     /// anew is then dated hardly ahead, so logins are back soon.
     async fn wait_for_time(&self, tenant: &Tenant, issued_at: u64) -> Result<(), Refused> {
-        let ahead_s = || issued_at.saturating_sub(self.now()).saturating_sub(register::AHEAD_S);
-        if self.register.is_none() || ahead_s() == 0 {
+        let ahead_s = || issued_at.saturating_sub(self.node.now()).saturating_sub(register::AHEAD_S);
+        if self.node.register.is_none() || ahead_s() == 0 {
             return Ok(());
         }
         let Some(_waits) = tenant.ahead.begin() else {
-            return Err(Refused::NotFresh(NotFresh::Ahead { issued_at, now: self.now() }));
+            return Err(Refused::NotFresh(NotFresh::Ahead { issued_at, now: self.node.now() }));
         };
         let until = Instant::now() + Duration::from_secs(ahead_s());
         while ahead_s() > 0 && Instant::now() < until {
@@ -269,9 +317,9 @@ impl Service {
 
     /// Reads the verdict of a session that is not in memory.
     async fn revived(&self, tenant: &Arc<Tenant>, session: &SessionId, now: u64) -> Result<Verdict, Refused> {
-        let mut kept = self.sessions.revive(tenant, session, now).await?;
-        if matches!(kept, Kept::Ahead) && self.heard().await {
-            kept = self.sessions.revive(&self.directory.tenant(&tenant.id)?, session, now).await?;
+        let mut kept = self.sessions.rows.revive(tenant, session, now).await?;
+        if matches!(kept, Kept::Ahead) && self.tenants.heard().await {
+            kept = self.sessions.rows.revive(&self.tenants.tenant(&tenant.id)?, session, now).await?;
         }
         match kept {
             Kept::Live(verdict) => Ok(verdict),
@@ -288,7 +336,7 @@ impl Service {
         request: &LoginRequest,
         signed: &Signed,
     ) -> Result<(), Refused> {
-        let now = self.now();
+        let now = self.node.now();
         let verdict = self.revived(tenant, &signed.session, now).await?;
         if !request.claim().is_made_with(&verdict, &request.header(signed)) {
             return Err(Refused::Login(Refusal::Mac));
@@ -327,11 +375,11 @@ impl Service {
                 reply: Asker::Login(Login { claim: request.claim(), is_spent, reply }),
             };
             self.submit(tenant, lane)?;
-            self.counters.submitted();
+            self.node.counters.submitted();
             match (answer.await, &request.voucher) {
                 (Ok(Ok(answer)), _) => return Ok(answer),
                 (Ok(Err(Unanswered::Refused(Refusal::Session(Stale::Missing)))), Voucher::Holder(signed)) => {
-                    let verdict = self.revived(tenant, &signed.session, self.now()).await?;
+                    let verdict = self.revived(tenant, &signed.session, self.node.now()).await?;
                     revived = Some(Box::new(verdict));
                 }
                 (Ok(Err(Unanswered::Refused(Refusal::NonceUsed))), Voucher::Application) => {
@@ -340,7 +388,7 @@ impl Service {
                 (Ok(Err(Unanswered::Refused(Refusal::Template))), _) => {
                     // The template was deleted, revoked or replaced, or renewed under other keys while the request waited. The nonce is spent.
                     is_spent = true;
-                    self.templates.remove(&tenant.id, &request.handle);
+                    self.subjects.templates.remove(&tenant.id, &request.handle);
                     let present = self.template(tenant, &request.handle).await?;
                     let present = present.ok_or(Refused::SubjectUnknown)?;
                     if present.generation == template.generation {
@@ -364,11 +412,11 @@ impl Service {
         session: SessionId,
         reveal: Option<Reveal>,
     ) -> Result<(), Refused> {
-        let (Some(register), Some(reveal)) = (&self.register, reveal) else { return Ok(()) };
-        if !self.chains.is_behind(&tenant.id, &session, reveal.position) {
+        let (Some(register), Some(reveal)) = (&self.node.register, reveal) else { return Ok(()) };
+        if !self.sessions.rows.chains.is_behind(&tenant.id, &session, reveal.position) {
             return Ok(());
         }
-        let (register, chains) = (Arc::clone(register), Arc::clone(&self.chains));
+        let (register, chains) = (Arc::clone(register), Arc::clone(&self.sessions.rows.chains));
         blocking(move || {
             if let Some(last) = register.last(session)?
                 && let Err(cause) = chains.catch_up(&session, &last)
@@ -382,7 +430,7 @@ impl Service {
     }
 
     fn submit(&self, tenant: &Tenant, lane: LaneRequest<Asker>) -> Result<(), Refused> {
-        let intake = self.intake.load();
+        let intake = self.log.intake.load();
         let intake = intake.as_ref().ok_or(Refused::Draining)?;
         intake.submit(tenant.id, lane).map_err(|error| match error {
             SubmitError::Busy => Refused::TooManyRequests,

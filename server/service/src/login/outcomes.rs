@@ -11,7 +11,7 @@
 
 #![expect(clippy::disallowed_types, reason = "held by operators and one task, never by a login")]
 
-use crate::service::Service;
+use crate::login::logins::Logins;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use trefoil_types::TenantId;
@@ -145,15 +145,15 @@ impl Watched {
     }
 }
 
-impl Service {
+impl Logins {
     /// How the logins of each tenant ended, the tenant with most refusals of the day first.
     pub fn outcomes(&self) -> Vec<TenantOutcomes> {
-        let now_s = self.clock.monotonic_ns() / 1_000_000_000;
-        let trips = self.key_holder_watch.budget_trips();
-        let (usage, turned_away) = (self.directory.tenant_usage(), self.directory.turned_away());
+        let now_s = self.node.clock.monotonic_ns() / 1_000_000_000;
+        let trips = self.node.key_holder_watch.budget_trips();
+        let (usage, turned_away) = (self.tenants.tenant_usage(), self.tenants.turned_away());
         let mut watched = self.outcomes.0.lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|tenant, _| usage.contains_key(tenant));
-        let all = self.directory.all();
+        let all = self.tenants.all();
         let mut all: Vec<TenantOutcomes> = all
             .iter()
             .filter_map(|tenant| {

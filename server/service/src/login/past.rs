@@ -13,11 +13,11 @@
 //!
 //! Requests from before the start of this process are refused too, in case that the newest seals are lost.
 
+use crate::AHEAD_S;
 use crate::log::log_store::{self, LogError};
+use crate::login::logins::Logins;
 use crate::login::register::FAST_S;
-use crate::login::replay::AHEAD_S;
 use crate::refused::{NotFresh, Refused};
-use crate::service::Service;
 use crate::time;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_attest::SealHeader;
@@ -82,11 +82,11 @@ impl Past {
     }
 }
 
-impl Service {
+impl Logins {
     /// The time that the log has reached, if this machine's clock is so far behind it that logins are refused; in a fleet the database's time.
     pub fn clock_behind(&self) -> Option<u64> {
-        let (now, mut reached, mut allowed) = (self.now(), self.seal_log.reached(), BEHIND_S);
-        if let Some(register) = &self.register {
+        let (now, mut reached, mut allowed) = (self.node.now(), self.log.standing.reached(), BEHIND_S);
+        if let Some(register) = &self.node.register {
             // A register that begins anew is some seconds ahead for some seconds.
             let since = Some(register.since()).filter(|since| *since > now + REGISTER_AHEAD_S);
             let databases = now.saturating_add_signed(self.clock_watch.register_ahead());
@@ -98,21 +98,22 @@ impl Service {
 
     /// Looks whether the clock steps, whether it is that of the register, and what other nodes of a fleet have sealed. Blocks.
     pub fn look_at_clock(&self) {
-        if self.register.is_some()
-            && let Ok(Some(newest)) = log_store::last_header(self.store.as_ref())
+        if self.node.register.is_some()
+            && let Ok(Some(newest)) = log_store::last_header(self.node.store.as_ref())
         {
             let accepted = self.past.accepted.last().copied();
-            self.seal_log.reach(reached(accepted, newest.seal_number, newest.time));
+            self.log.standing.reach(reached(accepted, newest.seal_number, newest.time));
         }
-        let told = self.register.as_ref().and_then(|register| register.spend(&[]).ok()).map(|told| told.now);
-        let monotonic_s = self.clock.monotonic_ns() / 1_000_000_000;
-        self.clock_watch.look(self.now(), monotonic_s, told, self.clock_behind());
-        self.clock_watch.weigh(self.counters.by_time());
+        let told =
+            self.node.register.as_ref().and_then(|register| register.spend(&[]).ok()).map(|told| told.now);
+        let monotonic_s = self.node.clock.monotonic_ns() / 1_000_000_000;
+        self.clock_watch.look(self.node.now(), monotonic_s, told, self.clock_behind());
+        self.clock_watch.weigh(self.node.counters.by_time());
     }
 
     /// Refuses a login while the clock is behind.
     pub(crate) fn check_clock(&self) -> Result<(), Refused> {
-        let behind = self.clock_behind().map(|reached| reached.saturating_sub(self.now()));
+        let behind = self.clock_behind().map(|reached| reached.saturating_sub(self.node.now()));
         behind.map_or(Ok(()), |behind_s| Err(Refused::ClockBehind { behind_s }))
     }
 }

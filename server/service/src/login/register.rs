@@ -25,7 +25,7 @@ pub const FAST_S: u64 = EARLY_S - AHEAD_S;
 /// A register that begins anew when a node starts remembers what comes so much later, seconds: a process alone, whose clock nobody compared,
 /// may have used the database until then, and takes requests that are dated further ahead.
 pub const ALONE_S: u64 = 6;
-const _: () = assert!(ALONE_S + EARLY_S > crate::login::replay::AHEAD_S + SKEW_S);
+const _: () = assert!(ALONE_S + EARLY_S > crate::AHEAD_S + SKEW_S);
 /// A request that is dated further ahead of its node's clock waits, seconds.
 pub(crate) const AHEAD_S: u64 = 1;
 /// A request that is dated further ahead of the register's clock is refused, seconds.

@@ -20,15 +20,12 @@
     reason = "on the path of a login: one of 256 locks for one nonce, see ARCHITECTURE.md"
 )]
 
+use crate::{AHEAD_S, FRESHNESS_S};
 use sha3::{Digest as _, Sha3_256};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_pipeline::{Handle, SessionId, TenantId};
 
-/// Accepted age of a request by its `issued_at` and our clock, seconds.
-pub const FRESHNESS_S: u64 = 60;
-/// How far a request may be dated ahead of our clock, seconds.
-pub const AHEAD_S: u64 = 5;
 /// How long a nonce is remembered at least.
 const LIFETIME_S: u64 = 2 * FRESHNESS_S;
 /// Age at which every earlier use of a nonce is still remembered.

@@ -88,7 +88,8 @@ const KNOWN: &[u8] = &[1];
 /// The rows of sessions.
 pub struct Sessions {
     store: Arc<dyn Store>,
-    chains: Arc<Chains>,
+    /// The positions of open sessions in their hash chains.
+    pub chains: Arc<Chains>,
     register: Option<Arc<dyn Register>>,
     rows: Arc<Rows>,
     /// Read-locked from reading a row until its verdict is in the cache, and write-locked while a session is ended.

@@ -4,7 +4,7 @@
 //! next. After a crash, repeating the request completes the deletion.
 
 use crate::refused::Refused;
-use crate::service::Service;
+use crate::subjects::Subjects;
 use crate::tenants::notes::{By, Noted};
 use crate::tenants::tenant::Tenant;
 use std::sync::PoisonError;
@@ -25,22 +25,22 @@ pub struct Deleted {
     pub noted: Noted,
 }
 
-impl Service {
+impl Subjects {
     /// Deletes a tenant that is disabled. Blocks.
     pub fn delete_tenant(&self, tenant: &TenantId, by: &By) -> Result<Deleted, Refused> {
-        self.check_vaults()?;
-        let current = self.directory.tenant(tenant)?;
+        self.node.check_vaults()?;
+        let current = self.tenants.tenant(tenant)?;
         if current.disabled_at.is_none() {
             return Err(Refused::TenantEnabled);
         }
         let [key] = &current.keys[..] else { return Err(Refused::TenantRotates) };
         // Changes that were requested before the tenant was disabled are stored by now.
         drop(self.enrolling.write().unwrap_or_else(PoisonError::into_inner));
-        let templates = self.store.count_epoch(tenant, key.epoch())?;
+        let templates = self.node.store.count_epoch(tenant, key.epoch())?;
         self.destroy_keys(&current, key.epoch())?;
-        let at = self.now();
+        let at = self.node.now();
         let what = (*tenant, at, What::TenantDeleted { templates });
-        let noted = self.directory.delete(what, by)?;
+        let noted = self.tenants.delete(what, by)?;
         self.templates.remove_tenant(tenant);
         Ok(Deleted { templates, at, noted })
     }
@@ -48,8 +48,8 @@ impl Service {
     /// Makes the key-holder forget the keys of the tenant's templates: the keys of their epoch with every salt, in one transaction. Three
     /// key-holders have no second epoch, and forget template by template.
     fn destroy_keys(&self, tenant: &Tenant, epoch: u32) -> Result<(), Refused> {
-        match self.key_holder.begin_rotation(tenant.id) {
-            Ok(_) => Ok(self.key_holder.finish_rotation(tenant.id, epoch)?),
+        match self.node.key_holder.begin_rotation(tenant.id) {
+            Ok(_) => Ok(self.node.key_holder.finish_rotation(tenant.id, epoch)?),
             Err(KeyHolderError::Forbidden(_)) => self.shred_all(tenant),
             Err(cause) => Err(cause.into()),
         }
@@ -58,10 +58,10 @@ impl Service {
     fn shred_all(&self, tenant: &Tenant) -> Result<(), Refused> {
         let mut from = Handle::new([0; 32]);
         loop {
-            let subjects = self.store.subjects(&tenant.id, &from, CHUNK + 1)?;
+            let subjects = self.node.store.subjects(&tenant.id, &from, CHUNK + 1)?;
             for subject in subjects.iter().take(CHUNK) {
                 let (handle, generation) = (subject.handle, subject.generation);
-                self.key_holder.shred(TemplateName { tenant: tenant.id, handle, generation })?;
+                self.node.key_holder.shred(TemplateName { tenant: tenant.id, handle, generation })?;
             }
             match subjects.get(CHUNK) {
                 Some(next) => from = next.handle,

@@ -3,10 +3,11 @@
 //! Enrolment is blinded wherever the key-holder runs: the embedding is split, the
 //! key-holder encrypts one share, the other is taken out of the ciphertext, and neither role ever holds both.
 
+use crate::FRESHNESS_S;
 use crate::log::seal_log::Answer;
-use crate::login::replay::FRESHNESS_S;
+use crate::node::blocking;
 use crate::refused::{NotFresh, Refused};
-use crate::service::{Service, blocking};
+use crate::subjects::Subjects;
 use crate::subjects::face::{Face, Shown};
 use crate::tenants::tenant::Tenant;
 use std::sync::{Arc, PoisonError};
@@ -32,7 +33,7 @@ pub struct EnrolmentRequest {
     pub consent_ref: String,
     /// The idempotency key, which a repetition has too.
     pub idempotency_key: String,
-    /// Digest of the whole request, see [`Service::enrolment_digest`] and [`Service::replacement_digest`].
+    /// Digest of the whole request, see [`Subjects::enrolment_digest`] and [`Subjects::replacement_digest`].
     pub digest: [u8; 32],
 }
 
@@ -77,15 +78,15 @@ struct Fresh {
     record: Template,
 }
 
-impl Service {
+impl Subjects {
     /// A keyed digest of an enrolment as it was sent, which discloses nothing about the face.
     pub fn enrolment_digest(&self, handle: &Handle, sent: &[u8]) -> [u8; 32] {
-        self.directory.keyed_digest(b"trefoil/enrolment/1", &[handle.as_bytes(), sent])
+        self.tenants.keyed_digest(b"trefoil/enrolment/1", &[handle.as_bytes(), sent])
     }
 
-    /// Like [`Service::enrolment_digest`], for a replacement.
+    /// Like [`Subjects::enrolment_digest`], for a replacement.
     pub fn replacement_digest(&self, handle: &Handle, sent: &[u8]) -> [u8; 32] {
-        self.directory.keyed_digest(b"trefoil/replacement/1", &[handle.as_bytes(), sent])
+        self.tenants.keyed_digest(b"trefoil/replacement/1", &[handle.as_bytes(), sent])
     }
 
     /// Enrols a subject, once for each idempotency key. Waits for the receipt no longer than `patience`.
@@ -98,13 +99,13 @@ impl Service {
         let EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key: key, digest } = request;
         let face = self.blinded(tenant, face, issued_at, &key)?;
         let consent = consent_digest(&consent_ref);
-        let store = move |service: &Service, of: &Tenant, key| {
+        let store = move |service: &Subjects, of: &Tenant, key| {
             service.store_template(of, handle, face, consent_ref, (key, digest))
         };
         let (answer, replayed) = self.once(tenant, (key, digest), store).await?;
         let generation = answer.generation;
         let what = What::Enrolled { handle, generation, consent };
-        let receipt = self.receipt(tenant.id, answer.created_at, what, patience).await;
+        let receipt = self.log.receipt(tenant.id, answer.created_at, what, patience).await;
         Ok(Enrolled { generation, replayed, receipt })
     }
 
@@ -122,7 +123,7 @@ impl Service {
         let EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key: key, digest } = request;
         let face = self.blinded(tenant, face, issued_at, &key)?;
         let consent = consent_digest(&consent_ref);
-        let store = move |service: &Service, of: &Tenant, key| {
+        let store = move |service: &Subjects, of: &Tenant, key| {
             service.replace_template(of, handle, face, consent_ref, (key, digest))
         };
         let (answer, replayed) = self.once(tenant, (key, digest), store).await?;
@@ -134,7 +135,7 @@ impl Service {
         // Also where an earlier request did everything else.
         blocking(move || service.forget(name)).await?;
         let what = What::Replaced { handle, generation, replaced, consent };
-        let receipt = self.receipt(tenant.id, answer.created_at, what, patience).await;
+        let receipt = self.log.receipt(tenant.id, answer.created_at, what, patience).await;
         Ok(Replaced { generation, replaced, replayed, receipt })
     }
 
@@ -143,13 +144,13 @@ impl Service {
         self: &Arc<Self>,
         tenant: &Arc<Tenant>,
         (key, digest): (String, [u8; 32]),
-        store: impl FnOnce(&Service, &Tenant, String) -> Result<Idempotency, Refused> + Send + 'static,
+        store: impl FnOnce(&Subjects, &Tenant, String) -> Result<Idempotency, Refused> + Send + 'static,
     ) -> Result<(Idempotency, bool), Refused> {
         let running = self.idempotency.claim(tenant.id, &key)?;
         let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
         blocking(move || {
             let _running = running;
-            let earlier = || match service.store.idempotency(&tenant.id, &key)? {
+            let earlier = || match service.node.store.idempotency(&tenant.id, &key)? {
                 Some(answer) if answer.request_digest == digest => Ok(Some((answer, true))),
                 Some(_) => Err(Refused::IdempotencyKeyReused),
                 None => Ok(None),
@@ -157,11 +158,11 @@ impl Service {
             if let Some(answered) = earlier()? {
                 return Ok(answered);
             }
-            service.check_vaults()?;
+            service.node.check_vaults()?;
             match store(&service, &tenant, key.clone()) {
                 Ok(answer) => Ok((answer, false)),
                 // Another node may have done it with this key meanwhile, or this one did and the database's answer was lost.
-                Err(cause) if service.store.fleet().is_some() => earlier()?.ok_or(cause),
+                Err(cause) if service.node.store.fleet().is_some() => earlier()?.ok_or(cause),
                 Err(cause) => Err(cause),
             }
         })
@@ -178,36 +179,36 @@ impl Service {
     ) -> Result<Erased, Refused> {
         let service = Arc::clone(self);
         let (generation, erased_at) = blocking(move || {
-            service.check_vaults()?;
+            service.node.check_vaults()?;
             let subject = service.subject(&tenant, &handle)?.ok_or(Refused::SubjectUnknown)?;
             let shred = |generation| service.shred(TemplateName { tenant, handle, generation });
             shred(subject.generation)?;
             // A rotation may have renewed it in the meantime.
-            let delete = || service.store.delete_template(&tenant, &handle);
-            let deleted = service.disk.with_reserve(delete, StoreError::is_fault)?;
+            let delete = || service.node.store.delete_template(&tenant, &handle);
+            let deleted = service.node.disk.with_reserve(delete, StoreError::is_fault)?;
             let deleted = deleted.unwrap_or(subject.generation);
             if deleted != subject.generation {
                 shred(deleted)?;
             }
             service.templates.remove(&tenant, &handle);
-            Ok((deleted, service.now()))
+            Ok((deleted, service.node.now()))
         })
         .await?;
         let what = What::Erased { handle, generation };
-        let receipt = self.receipt(tenant, erased_at, what, patience).await;
+        let receipt = self.log.receipt(tenant, erased_at, what, patience).await;
         Ok(Erased { generation, erased_at, receipt })
     }
 
     /// A subject with a template, active or revoked.
     pub fn subject(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Subject>, Refused> {
-        let first = self.store.subjects(tenant, handle, 1)?.pop();
+        let first = self.node.store.subjects(tenant, handle, 1)?.pop();
         Ok(first.filter(|subject| subject.handle == *handle))
     }
 
     /// Makes the key-holder forget a template's key, also on a full disk.
     pub(crate) fn shred(&self, name: TemplateName) -> Result<(), Refused> {
         let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
-        Ok(self.disk.with_reserve(|| self.key_holder.shred(name), in_vault)?)
+        Ok(self.node.disk.with_reserve(|| self.node.key_holder.shred(name), in_vault)?)
     }
 
     /// A face as the key-holder encrypts it.
@@ -225,7 +226,7 @@ impl Service {
             }
             Shown::Shared { open, sealed } => {
                 let blind = Blind::from_bytes(&open).map_err(Refused::OpenShare)?;
-                let issued_at = fresh(issued_at, self.now())?;
+                let issued_at = fresh(issued_at, self.node.now())?;
                 let idempotency_key = key.to_owned().into_bytes();
                 Ok((ForKeyHolder::Sealed(SealedTemplate { sealed, idempotency_key, issued_at }), blind))
             }
@@ -245,7 +246,7 @@ impl Service {
             StoreError::Conflict => Refused::TemplateExists,
             other => other.into(),
         };
-        let generation = self.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
+        let generation = self.node.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
         // Until it is stored, no rotation of the tenant's keys begins at this node.
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
@@ -254,7 +255,7 @@ impl Service {
         let replaced = None;
         let created_at = record.created_at;
         let answer = Idempotency { tenant: tenant.id, key, request_digest, generation, replaced, created_at };
-        match self.store.enrol(record, answer.clone()) {
+        match self.node.store.enrol(record, answer.clone()) {
             Ok(true) => {}
             Ok(false) => return Err(unused(Refused::StoreBusy)),
             Err(StoreError::Conflict) => return Err(unused(Refused::TemplateExists)),
@@ -283,7 +284,7 @@ impl Service {
         (key, request_digest): (String, [u8; 32]),
     ) -> Result<Idempotency, Refused> {
         let (generation, from) =
-            self.store.reserve_replacement(&tenant.id, &handle).map_err(|cause| match cause {
+            self.node.store.reserve_replacement(&tenant.id, &handle).map_err(|cause| match cause {
                 StoreError::Conflict => Refused::SubjectUnknown,
                 other => other.into(),
             })?;
@@ -295,7 +296,7 @@ impl Service {
         let created_at = fresh.record.created_at;
         let answer = Idempotency { tenant: tenant.id, key, request_digest, generation, replaced, created_at };
         // A write that fails may have reached the disk, so neither generation is forgotten now: the store's note says which one to forget.
-        match self.store.replace_template(fresh.record, from, answer.clone()) {
+        match self.node.store.replace_template(fresh.record, from, answer.clone()) {
             Ok(true) => {}
             Ok(false) => return Err(unused(Refused::TemplateOvertaken)),
             Err(cause @ StoreError::OldKeys) => return Err(unused(cause.into())),
@@ -315,7 +316,7 @@ impl Service {
     ) -> Result<Fresh, Refused> {
         let TemplateName { handle, generation, .. } = name;
         let lane = Lane::random(&mut rand::rng());
-        let encrypted = self.key_holder.enrol(Enrolment { name, lane, template: for_key_holder });
+        let encrypted = self.node.key_holder.enrol(Enrolment { name, lane, template: for_key_holder });
         let encrypted = encrypted.map_err(|cause| match cause {
             KeyHolderError::SealedShares(_) => Refused::SealedForAnother,
             // The store was restored to a time before it gave this generation for the first time. The caller of this forgets it.
@@ -335,7 +336,7 @@ impl Service {
             wrapped_key: wrapped.key,
             wrapped: wrapped.bytes,
             consent_ref,
-            created_at: self.now(),
+            created_at: self.node.now(),
         };
         Ok(Fresh { template, record })
     }

@@ -8,7 +8,7 @@
 #![expect(clippy::disallowed_types, reason = "for replacements and revocations that broke off")]
 
 use crate::refused::Refused;
-use crate::service::Service;
+use crate::subjects::Subjects;
 use std::sync::{Mutex, PoisonError};
 use trefoil_matching::TemplateName;
 use trefoil_storage::store::{Store, StoreError};
@@ -46,14 +46,14 @@ impl Leftovers {
     }
 }
 
-impl Service {
+impl Subjects {
     /// Makes the key-holder forget the generation of a replaced or revoked template, also on a full disk, or does so later if that is not possible
     /// now.
     pub(crate) fn forget(&self, name: TemplateName) -> Result<(), Refused> {
-        let forgotten = self.check_vaults().and_then(|()| {
+        let forgotten = self.node.check_vaults().and_then(|()| {
             self.shred(name)?;
-            let forget = || self.store.forget_leftover(&name);
-            Ok(self.disk.with_reserve(forget, StoreError::is_fault)?)
+            let forget = || self.node.store.forget_leftover(&name);
+            Ok(self.node.disk.with_reserve(forget, StoreError::is_fault)?)
         });
         forgotten.inspect_err(|_| self.leftovers.add(name))
     }
@@ -61,8 +61,8 @@ impl Service {
     /// Retries the generations that could not be forgotten. Call it once a minute.
     pub fn forget_leftovers(&self) {
         let mut names = self.leftovers.take();
-        if self.store.fleet().is_some() && self.keeps_house() {
-            match self.leftovers.of_nodes_that_are_gone(self.store.as_ref()) {
+        if self.node.store.fleet().is_some() && self.node.keeps_house() {
+            match self.leftovers.of_nodes_that_are_gone(self.node.store.as_ref()) {
                 Ok(more) => {
                     names.extend(more.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>())
                 }

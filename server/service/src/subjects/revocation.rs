@@ -5,8 +5,9 @@
 //! deleted template is. Only a replacement makes the subject active again.
 
 use crate::log::seal_log::Answer;
+use crate::node::blocking;
 use crate::refused::Refused;
-use crate::service::{Service, blocking};
+use crate::subjects::Subjects;
 use crate::tenants::tenant::Tenant;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub struct Revoked {
     pub receipt: Option<Answer>,
 }
 
-impl Service {
+impl Subjects {
     /// Revokes a subject with a template. A repetition completes a revocation that stopped, keeps the time of the first, and seals another receipt.
     /// Waits for the receipt no longer than `patience`.
     ///
@@ -43,18 +44,19 @@ impl Service {
             Ok((revocation, service.forget_revoked(name)))
         })
         .await?;
-        self.sessions.end_all_of(tenant, handle, self.now()).await?;
+        self.sessions.rows.end_all_of(tenant, handle, self.node.now()).await?;
         forgotten?;
         let Revocation { generation, revoked_at } = revocation;
         let what = What::Revoked { handle, generation };
-        let receipt = self.receipt(id, revoked_at, what, patience).await;
+        let receipt = self.log.receipt(id, revoked_at, what, patience).await;
         Ok(Revoked { generation, revoked_at, receipt })
     }
 
     /// Notes a revocation in the store, also on a full disk.
     fn note_revocation(&self, tenant: &TenantId, handle: &Handle) -> Result<Revocation, Refused> {
-        let revoke = || self.store.revoke_subject(tenant, handle, self.now());
-        let revoked = self.disk.with_reserve(revoke, StoreError::is_fault)?.ok_or(Refused::SubjectUnknown)?;
+        let revoke = || self.node.store.revoke_subject(tenant, handle, self.node.now());
+        let revoked =
+            self.node.disk.with_reserve(revoke, StoreError::is_fault)?.ok_or(Refused::SubjectUnknown)?;
         self.templates.remove(tenant, handle);
         Ok(revoked)
     }

@@ -17,7 +17,7 @@
 )]
 
 use crate::refused::Refused;
-use crate::service::Service;
+use crate::subjects::Subjects;
 use crate::tenants::notes::{By, Noted};
 use crate::tenants::tenant::Tenant;
 use std::collections::{HashMap, HashSet};
@@ -46,7 +46,7 @@ const FLEET_START: Duration = Duration::from_secs(2);
 
 /// The rotations of this process: the running ones, and how the last one of each tenant ended.
 pub struct Rotations {
-    service: Arc<Service>,
+    subjects: Arc<Subjects>,
     tenants: Mutex<HashMap<TenantId, Ended>>,
     /// Every running rotation holds a read lock.
     running: RwLock<()>,
@@ -88,8 +88,8 @@ enum Ended {
 
 impl Rotations {
     /// None has run in this process.
-    pub fn new(service: Arc<Service>) -> Rotations {
-        Rotations { service, tenants: Mutex::default(), running: RwLock::default() }
+    pub fn new(subjects: Arc<Subjects>) -> Rotations {
+        Rotations { subjects, tenants: Mutex::default(), running: RwLock::default() }
     }
 
     fn of(&self) -> MutexGuard<'_, HashMap<TenantId, Ended>> {
@@ -107,7 +107,7 @@ impl Rotations {
         tenant: TenantId,
         by: Option<&By>,
     ) -> Result<(Standing, Option<Noted>), Refused> {
-        self.service.directory.tenant(&tenant)?;
+        self.subjects.tenants.tenant(&tenant)?;
         if matches!(self.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
             return Ok((self.status(&tenant)?, None));
         }
@@ -121,19 +121,19 @@ impl Rotations {
     }
 
     fn failed(&self, tenant: &TenantId, cause: &Refused) {
-        let epochs = self.service.directory.tenant(tenant).map_or((0, 0), |current| epochs(&current));
+        let epochs = self.subjects.tenants.tenant(tenant).map_or((0, 0), |current| epochs(&current));
         self.of().insert(*tenant, Ended::Failed(epochs, cause.to_string(), Instant::now()));
     }
 
     /// Starts the thread, unless another node rotates the tenant's keys.
     fn begin(self: &Arc<Self>, tenant: TenantId, by: Option<&By>) -> Result<Option<Noted>, Refused> {
         let wait = if by.is_some() { Duration::ZERO } else { FLEET_START };
-        let Some(alone) = Alone::of(&self.service, &tenant, wait)? else {
+        let Some(alone) = Alone::of(&self.subjects, &tenant, wait)? else {
             self.of().remove(&tenant);
             return Ok(None);
         };
-        let noted = begin(&self.service, &tenant, by)?;
-        if self.service.directory.tenant(&tenant)?.keys.len() == 1 {
+        let noted = begin(&self.subjects, &tenant, by)?;
+        if self.subjects.tenants.tenant(&tenant)?.keys.len() == 1 {
             // Another node ended it.
             self.of().remove(&tenant);
             return Ok(None);
@@ -141,7 +141,7 @@ impl Rotations {
         let (rotations, is_resumed) = (Arc::clone(self), noted.is_none());
         let run = move || {
             let _running = rotations.running.read().unwrap_or_else(PoisonError::into_inner);
-            match run_alone(&rotations.service, &tenant, alone, is_resumed) {
+            match run_alone(&rotations.subjects, &tenant, alone, is_resumed) {
                 Ok(()) => drop(rotations.of().insert(tenant, Ended::Done)),
                 // The next process resumes it.
                 Err(Stop::Drains) => {}
@@ -162,14 +162,14 @@ impl Rotations {
 
     /// Resumes rotations that an earlier process began.
     pub fn resume(self: &Arc<Self>) {
-        self.service.directory.rotating().into_iter().for_each(|tenant| self.go_on(tenant));
+        self.subjects.tenants.rotating().into_iter().for_each(|tenant| self.go_on(tenant));
     }
 
     /// Goes on with rotations that stopped for an error, and in a fleet with those at which no node works. Call it every few seconds.
     pub fn take_up(self: &Arc<Self>) {
-        let fleet = self.service.store.fleet();
-        for tenant in self.service.directory.rotating() {
-            let Ok(current) = self.service.directory.tenant(&tenant) else { continue };
+        let fleet = self.subjects.node.store.fleet();
+        for tenant in self.subjects.tenants.rotating() {
+            let Ok(current) = self.subjects.tenants.tenant(&tenant) else { continue };
             let is_free = match self.of().get(&tenant) {
                 Some(Ended::Running) => false,
                 Some(Ended::Failed(then, _, at)) => *then != epochs(&current) || at.elapsed() >= AGAIN,
@@ -186,7 +186,7 @@ impl Rotations {
     fn go_on(self: &Arc<Self>, tenant: TenantId) {
         if let Err(cause) = self.start(tenant, None) {
             tracing::warn!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on yet; it is tried again");
-            if self.service.store.fleet().is_some() && cause.is_passing() {
+            if self.subjects.node.store.fleet().is_some() && cause.is_passing() {
                 self.of().remove(&tenant);
             }
         }
@@ -194,7 +194,7 @@ impl Rotations {
 
     /// The progress of a tenant's rotation.
     pub fn status(&self, tenant: &TenantId) -> Result<Standing, Refused> {
-        let fleet = self.service.store.fleet();
+        let fleet = self.subjects.node.store.fleet();
         let ended = self.of().get(tenant).cloned();
         let is_elsewhere = || fleet.map(|fleet| fleet.is_at_work(Work::KeyRotation, tenant));
         let is_running = matches!(ended, Some(Ended::Running)) || is_elsewhere().transpose()? == Some(true);
@@ -204,9 +204,9 @@ impl Rotations {
             // Another node may have ended it a moment ago.
             fleet.catch_up()?;
         }
-        let current = self.service.directory.tenant(tenant)?;
+        let current = self.subjects.tenants.tenant(tenant)?;
         let (oldest, newest) = epochs(&current);
-        let left = if oldest == newest { 0 } else { self.service.store.count_epoch(tenant, oldest)? };
+        let left = if oldest == newest { 0 } else { self.subjects.node.store.count_epoch(tenant, oldest)? };
         let (state, why) = match ended {
             _ if is_running => (State::Running, None),
             // Otherwise another node went on.
@@ -214,7 +214,7 @@ impl Rotations {
             _ if oldest != newest => (State::Stopped, None),
             _ => (State::Idle, None),
         };
-        let renewed = self.service.store.count_epoch(tenant, newest)?;
+        let renewed = self.subjects.node.store.count_epoch(tenant, newest)?;
         Ok(Standing { state, epoch: newest, renewed, left, why })
     }
 }
@@ -226,18 +226,18 @@ fn epochs(tenant: &Tenant) -> (u32, u32) {
 
 /// Makes the next keys known to all enrolments and matches, unless they are known already, or no operator asks and the rotation has ended elsewhere.
 /// Returns the note of it.
-fn begin(service: &Service, tenant: &TenantId, by: Option<&By>) -> Result<Option<Noted>, Refused> {
-    let current = service.directory.tenant(tenant)?;
+fn begin(subjects: &Subjects, tenant: &TenantId, by: Option<&By>) -> Result<Option<Noted>, Refused> {
+    let current = subjects.tenants.tenant(tenant)?;
     if current.keys.len() > 1 || by.is_none() {
         return Ok(None);
     }
-    service.check_vaults()?;
+    subjects.node.check_vaults()?;
     // From the moment the store has the next keys, it takes no template under those before. So none of this node waits between the key-holder and the store.
-    let _none_enrols = service.enrolling.write().unwrap_or_else(PoisonError::into_inner);
-    let next = service.key_holder.begin_rotation(*tenant)?;
+    let _none_enrols = subjects.enrolling.write().unwrap_or_else(PoisonError::into_inner);
+    let next = subjects.node.key_holder.begin_rotation(*tenant)?;
     let what = What::KeyRotationBegun { epoch: next.epoch() };
     let keys = vec![current.keys[0].clone(), next];
-    service.directory.set_keys(tenant, (&current.keys, keys), (what, by), service.now()).map(Some)
+    subjects.tenants.set_keys(tenant, (&current.keys, keys), (what, by), subjects.node.now()).map(Some)
 }
 
 /// The right to rotate a tenant's keys. A service without a fleet has it.
@@ -245,8 +245,8 @@ struct Alone(Option<Box<dyn Right>>);
 
 impl Alone {
     /// Once this node knows what the one that had the right before did; `None` while another has it.
-    fn of(service: &Service, tenant: &TenantId, wait: Duration) -> Result<Option<Alone>, Refused> {
-        let Some(fleet) = service.store.fleet() else { return Ok(Some(Alone(None))) };
+    fn of(subjects: &Subjects, tenant: &TenantId, wait: Duration) -> Result<Option<Alone>, Refused> {
+        let Some(fleet) = subjects.node.store.fleet() else { return Ok(Some(Alone(None))) };
         let Some(right) = fleet.right(Work::KeyRotation, tenant, wait)? else { return Ok(None) };
         fleet.catch_up()?;
         Ok(Some(Alone(Some(right))))
@@ -275,40 +275,40 @@ impl From<Refused> for Stop {
 
 /// Runs a rotation, and after the loss of the right again.
 fn run_alone(
-    service: &Service,
+    subjects: &Subjects,
     tenant: &TenantId,
     mut alone: Alone,
     mut is_resumed: bool,
 ) -> Result<(), Stop> {
     loop {
         if is_resumed && alone.0.is_some() {
-            pause(service, FLEET_RENEWAL)?;
+            pause(subjects, FLEET_RENEWAL)?;
         }
-        match run(service, tenant, &alone) {
+        match run(subjects, tenant, &alone) {
             Err(Stop::Elsewhere) => drop(alone),
             ended => return ended,
         }
-        (alone, is_resumed) = (again(service, tenant)?, true);
+        (alone, is_resumed) = (again(subjects, tenant)?, true);
     }
 }
 
 /// The right again, unless another node gets it first.
-fn again(service: &Service, tenant: &TenantId) -> Result<Alone, Stop> {
+fn again(subjects: &Subjects, tenant: &TenantId) -> Result<Alone, Stop> {
     let begun = Instant::now();
     loop {
-        match Alone::of(service, tenant, Duration::ZERO) {
+        match Alone::of(subjects, tenant, Duration::ZERO) {
             Ok(Some(alone)) => return Ok(alone),
             Ok(None) if begun.elapsed() >= FLEET_RENEWAL => return Err(Stop::Elsewhere),
             Err(cause) if !cause.is_passing() => return Err(cause.into()),
-            Ok(None) | Err(_) => pause(service, PAUSE)?,
+            Ok(None) | Err(_) => pause(subjects, PAUSE)?,
         }
     }
 }
 
-fn pause(service: &Service, pause: Duration) -> Result<(), Stop> {
+fn pause(subjects: &Subjects, pause: Duration) -> Result<(), Stop> {
     let until = Instant::now() + pause;
     while Instant::now() < until {
-        if service.draining.load(Ordering::Relaxed) {
+        if subjects.node.draining.load(Ordering::Relaxed) {
             return Err(Stop::Drains);
         }
         std::thread::sleep(PAUSE);
@@ -317,8 +317,8 @@ fn pause(service: &Service, pause: Duration) -> Result<(), Stop> {
 }
 
 /// Renews all templates and ends the rotation.
-fn run(service: &Service, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> {
-    let current = service.directory.tenant(tenant)?;
+fn run(subjects: &Subjects, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> {
+    let current = subjects.tenants.tenant(tenant)?;
     let (old, epoch) = epochs(&current);
     if old == epoch {
         // Another node ended it.
@@ -329,15 +329,15 @@ fn run(service: &Service, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> 
     loop {
         let count = CHUNK + dead.len();
         let mut chunk =
-            patiently(service, alone, || Ok(service.store.subjects_of_epoch(tenant, old, count)?))?;
+            patiently(subjects, alone, || Ok(subjects.node.store.subjects_of_epoch(tenant, old, count)?))?;
         chunk.retain(|handle| !dead.contains(handle));
         if chunk.is_empty() {
             // And no other will be stored: see [`trefoil_storage::store::Subjects::enrol`].
             break;
         }
         for handle in chunk {
-            let renewed = patiently(service, alone, || {
-                let mut tries = (0..TRIES).map(|_| renew(service, &current, &handle));
+            let renewed = patiently(subjects, alone, || {
+                let mut tries = (0..TRIES).map(|_| renew(subjects, &current, &handle));
                 // What it is by now shows when it is read again.
                 let last = tries.find(|renewed| !matches!(renewed, Ok(Renewed::Overtaken)));
                 last.unwrap_or_else(|| Err(Refused::fault(KeyHolderError::Rotation)))
@@ -347,21 +347,30 @@ fn run(service: &Service, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> 
             }
         }
     }
-    patiently(service, alone, || Ok(service.key_holder.finish_rotation(*tenant, old)?))?;
+    patiently(subjects, alone, || Ok(subjects.node.key_holder.finish_rotation(*tenant, old)?))?;
     let next = current.keys.last().cloned().into_iter().collect();
     // No caller waits for it, and this may be another process than the one that began.
     let ended = (What::KeyRotationEnded { epoch }, None);
-    service.seal_now(service.directory.set_keys(tenant, (&current.keys, next), ended, service.now())?);
+    subjects.log.seal_now(subjects.tenants.set_keys(
+        tenant,
+        (&current.keys, next),
+        ended,
+        subjects.node.now(),
+    )?);
     Ok(())
 }
 
 /// Retries `step` while the key-holder or the disk cannot do it.
-fn patiently<T>(service: &Service, alone: &Alone, step: impl Fn() -> Result<T, Refused>) -> Result<T, Stop> {
-    while !service.draining.load(Ordering::Relaxed) {
+fn patiently<T>(
+    subjects: &Subjects,
+    alone: &Alone,
+    step: impl Fn() -> Result<T, Refused>,
+) -> Result<T, Stop> {
+    while !subjects.node.draining.load(Ordering::Relaxed) {
         if alone.is_lost() {
             return Err(Stop::Elsewhere);
         }
-        match service.check_vaults().and_then(|()| step()) {
+        match subjects.node.check_vaults().and_then(|()| step()) {
             Ok(done) => return Ok(done),
             Err(cause) if cause.is_passing() => {
                 std::thread::sleep(PAUSE);
@@ -383,21 +392,21 @@ enum Renewed {
 }
 
 /// Renews one template. A template that was deleted or enrolled again in the meantime stays as it is.
-fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Refused> {
-    let Some(record) = service.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
-    let template = service.opened(tenant, &record)?;
+fn renew(subjects: &Subjects, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Refused> {
+    let Some(record) = subjects.node.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
+    let template = subjects.opened(tenant, &record)?;
     let (old, _) = epochs(tenant);
     if template.epoch != old {
         return Ok(Renewed::Done);
     }
     let from = template.generation;
-    let to = match service.store.reserve_renewal(&tenant.id, handle) {
+    let to = match subjects.node.store.reserve_renewal(&tenant.id, handle) {
         Err(StoreError::Conflict) => return Ok(Renewed::Done),
         other => other?,
     };
     let (blinded, share) = blind(&template, &mut rand::rng());
     let name = |generation| TemplateName { tenant: tenant.id, handle: *handle, generation };
-    let encrypted = match service.key_holder.renew(Renewal { name: name(from), to, blinded }) {
+    let encrypted = match subjects.node.key_holder.renew(Renewal { name: name(from), to, blinded }) {
         Err(KeyHolderError::UnknownSubjects(_) | KeyHolderError::NoAttempts(_)) => return Ok(Renewed::Dead),
         // Deleted between two steps of the key-holder.
         Err(KeyHolderError::Rotation) => return Ok(Renewed::Overtaken),
@@ -418,10 +427,10 @@ fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed,
         wrapped: wrapped.bytes,
         ..record
     };
-    if service.store.renew_template(record, from)? {
-        service.templates.insert(renewed);
+    if subjects.node.store.renew_template(record, from)? {
+        subjects.templates.insert(renewed);
     } else {
-        service.key_holder.shred(name(to))?;
+        subjects.node.key_holder.shred(name(to))?;
     }
     Ok(Renewed::Done)
 }

@@ -13,6 +13,7 @@ use crate::counters::Apart;
 use crate::refused::Refused;
 use crate::tenants::changing::Changing;
 use crate::tenants::notes::{By, Noted, Notes};
+use crate::tenants::second_look::SecondLook;
 use crate::tenants::tenant::accounts::{self, AccountSecret};
 use crate::tenants::tenant::{Pepper, Policy, ProofNeed, Tenant, policy};
 use crate::tenants::usage::Storing;
@@ -48,6 +49,7 @@ pub struct Directory {
     /// How often a request looked up its tenant.
     look_ups: Apart,
     changing: Mutex<()>,
+    pub(crate) second_look: SecondLook,
     /// Held while usage is stored.
     pub(crate) storing_usage: Mutex<Storing>,
 }
@@ -140,6 +142,7 @@ impl Directory {
             snapshot: ArcSwap::default(),
             look_ups: Apart::default(),
             changing: Mutex::default(),
+            second_look: SecondLook::default(),
             storing_usage: Mutex::new(Storing::new()),
         };
         directory.take(None, registry)?;

@@ -16,7 +16,7 @@
 )]
 
 use crate::refused::Refused;
-use crate::service::Service;
+use crate::tenants::directory::Directory;
 use crate::tenants::tenant::Tenant;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,7 +67,7 @@ impl SecondLook {
     }
 }
 
-impl Service {
+impl Directory {
     /// What `look` finds in memory, now or after another look. Only a refusal that another node's change can lift waits.
     pub async fn found<T>(&self, look: impl Fn() -> Result<T, Refused>) -> Result<T, Refused> {
         self.second_look.found(self.store.fleet(), look).await
@@ -75,7 +75,7 @@ impl Service {
 
     /// Waits while this tenant is unknown, so that a look at it need not.
     pub async fn expect_tenant(&self, tenant: &TenantId) {
-        let look = || self.directory.knows(tenant).then_some(()).ok_or(Refused::TenantUnknown);
+        let look = || self.knows(tenant).then_some(()).ok_or(Refused::TenantUnknown);
         // The look that follows refuses one that stays unknown.
         let _ = self.found(look).await;
     }
@@ -87,7 +87,7 @@ impl Service {
         generation: u32,
     ) -> Result<Arc<Tenant>, Refused> {
         match tenant.is_before(generation) && self.heard().await {
-            true => self.directory.tenant(&tenant.id),
+            true => self.tenant(&tenant.id),
             false => Ok(Arc::clone(tenant)),
         }
     }

@@ -9,7 +9,7 @@ use super::{
     DataDir, DataDirError, KEYS_FILE, KeysError, Opened, Source, TRUST_ROOT_FILE, TrustRoot, generate,
     joined_by, keep, next_version, open, publish, read, sealed, version,
 };
-use crate::service::POSTGRES_MARK;
+use crate::POSTGRES_MARK;
 use std::path::Path;
 use trefoil_storage::data_dir::{Reached, read_private};
 

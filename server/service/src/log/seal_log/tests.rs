@@ -1,8 +1,8 @@
 //! The seal log under stores that fail, wait and are killed.
 
 use super::*;
+use crate::log::asker::{Claim, Login};
 use crate::log::log_store;
-use crate::login::door::{Claim, Login};
 use crate::scratch::scratch;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

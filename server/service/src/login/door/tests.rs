@@ -1,6 +1,7 @@
 //! What the door asks of the register of a fleet.
 
 use super::*;
+use crate::log::asker::Claim;
 use crossbeam_channel::{Sender, unbounded};
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane as Seat, MemoryVault, Template,
