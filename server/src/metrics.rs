@@ -6,14 +6,13 @@ pub(crate) mod process;
 pub(crate) mod proofs;
 pub(crate) mod requests;
 pub(crate) mod tenants;
-pub(crate) mod text;
 
 use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
+use crate::text::Text;
 use proofs::ProofGauges;
 use std::sync::Arc;
 use std::time::Instant;
-use text::Text;
 use trefoil_cache::{Cache as _, Watched, exposition};
 use trefoil_host::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};

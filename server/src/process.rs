@@ -22,8 +22,6 @@ use trefoil_service::keys::signing_keys;
 use trefoil_service::time;
 use trefoil_storage::supervisor::no_thread;
 
-/// Version and commit.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");
 /// Exit code for a setting that cannot be used.
 const USAGE: u8 = 2;
 

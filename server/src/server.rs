@@ -12,7 +12,6 @@ mod tasks;
 pub(crate) use follower::Follower;
 pub use standing::Standing;
 pub use store::database;
-pub(crate) use store::node_name;
 use store::{look, look_at};
 use stored::{Stored, check_vault, introduce, refuse_older, tell_store};
 use tasks::{
@@ -28,6 +27,7 @@ use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
 use crate::listener::{Claim, Listener};
 use crate::metrics::Metrics;
+use crate::node_name;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
 use std::net::{SocketAddr, TcpListener};

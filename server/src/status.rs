@@ -3,8 +3,9 @@
 use crate::app::App;
 use crate::findings::{self, Fault, Stood};
 use crate::listener::connections::Connections;
-use crate::metrics::{Gauges, process, requests, text};
-use crate::server::node_name;
+use crate::metrics::{Gauges, process, requests};
+use crate::node_name;
+use crate::text;
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 use trefoil_api::{
@@ -48,7 +49,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         ProblemCount { code: code.name().to_owned(), route, count, title, cure }
     });
     ServiceStatus {
-        version: crate::process::VERSION.to_owned(),
+        version: crate::VERSION.to_owned(),
         issuer: service.keys.root().issuer().to_owned(),
         started_at: app.metrics.process.started_at(),
         now: service.node.now(),

@@ -1,8 +1,8 @@
 //! Callers: a tenant's API key, or an operator's token.
 
-use super::needs::Needs;
 use super::uses::is_use_of;
 use crate::app::App;
+use crate::openapi::Needs;
 use crate::problem::{Code, Problem};
 use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::http::request::Parts;

@@ -1,6 +1,6 @@
 //! The proof intake in Prometheus text. Never labelled by caller or subject.
 
-use super::text::Text;
+use crate::text::Text;
 use trefoil_service::counters::proofs::ProofCounters;
 
 /// Values that are read at scrape time.

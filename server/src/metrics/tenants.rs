@@ -1,7 +1,7 @@
 //! What is counted by tenant. Labels name tenants by their identifiers, of which only the operator creates more.
 
 use super::Gauges;
-use super::text::Text;
+use crate::text::Text;
 use std::collections::BTreeMap;
 use trefoil_matching::Status;
 use trefoil_service::login::outcomes::TenantOutcomes;

@@ -2,6 +2,7 @@
 
 use super::{StartError, not_opened};
 use crate::config::{self, Config, ConfigError};
+use crate::node_name;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -157,12 +158,6 @@ pub(super) fn tell_of_vaults(config: &Config, key_holder: &dyn KeyHolding, seale
              store and enrol again, and subjects that were deleted since are in the store and match nobody"
         );
     }
-}
-
-/// The machine, whose name is cut where the database would cut the whole, and the process.
-pub(crate) fn node_name() -> String {
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{:.26}/{}", machine.trim(), std::process::id())
 }
 
 /// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and empties
