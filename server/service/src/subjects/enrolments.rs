@@ -25,6 +25,8 @@ pub const IDEMPOTENCY_LIFETIME_S: u64 = 86_400;
 pub struct EnrolmentRequest {
     /// The subject.
     pub handle: Handle,
+    /// Whether the template replaces one that the subject has.
+    pub replaces: bool,
     /// Its face.
     pub face: Face,
     /// Unix second at which the device sealed its share, where there are shares.
@@ -33,7 +35,7 @@ pub struct EnrolmentRequest {
     pub consent_ref: String,
     /// The idempotency key, which a repetition has too.
     pub idempotency_key: String,
-    /// Digest of the whole request, see [`Subjects::enrolment_digest`] and [`Subjects::replacement_digest`].
+    /// Digest of the whole request, see [`Subjects::digest`].
     pub digest: [u8; 32],
 }
 
@@ -41,19 +43,9 @@ pub struct EnrolmentRequest {
 pub struct Enrolled {
     /// Which of the subject's templates it is.
     pub generation: u32,
+    /// The generation that it replaced and that was destroyed, if there was one.
+    pub replaced: Option<u32>,
     /// Whether an earlier request with the same key enrolled it.
-    pub replayed: bool,
-    /// The receipt, if it could be sealed.
-    pub receipt: Option<Answer>,
-}
-
-/// A template that replaced another.
-pub struct Replaced {
-    /// Which of the subject's templates it is.
-    pub generation: u32,
-    /// The generation that was destroyed.
-    pub replaced: u32,
-    /// Whether an earlier request with the same key did it.
     pub replayed: bool,
     /// The receipt, if it could be sealed.
     pub receipt: Option<Answer>,
@@ -79,64 +71,44 @@ struct Fresh {
 }
 
 impl Subjects {
-    /// A keyed digest of an enrolment as it was sent, which discloses nothing about the face.
-    pub fn enrolment_digest(&self, handle: &Handle, sent: &[u8]) -> [u8; 32] {
-        self.tenants.keyed_digest(b"trefoil/enrolment/1", &[handle.as_bytes(), sent])
+    /// A keyed digest of an enrolment or of a replacement as it was sent, which discloses nothing about the face.
+    pub fn digest(&self, handle: &Handle, replaces: bool, sent: &[u8]) -> [u8; 32] {
+        let domain: &[u8] = if replaces { b"trefoil/replacement/1" } else { b"trefoil/enrolment/1" };
+        self.tenants.keyed_digest(domain, &[handle.as_bytes(), sent])
     }
 
-    /// Like [`Subjects::enrolment_digest`], for a replacement.
-    pub fn replacement_digest(&self, handle: &Handle, sent: &[u8]) -> [u8; 32] {
-        self.tenants.keyed_digest(b"trefoil/replacement/1", &[handle.as_bytes(), sent])
-    }
-
-    /// Enrols a subject, once for each idempotency key. Waits for the receipt no longer than `patience`.
+    /// Enrols a subject or replaces its template, once for each idempotency key. Waits for the receipt no longer than `patience`.
+    ///
+    /// A replacement makes a revoked subject active again. Logins meanwhile are decided with the old or with the new template: the store takes the
+    /// new template, the answer and the note of the old generation in one transaction, and then the key-holder forgets the old template. A
+    /// login in flight with the old template is submitted again with the new one.
     pub async fn enrol(
         self: &Arc<Self>,
         tenant: &Arc<Tenant>,
         request: EnrolmentRequest,
         patience: Duration,
     ) -> Result<Enrolled, Refused> {
-        let EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key: key, digest } = request;
+        let EnrolmentRequest { handle, replaces, face, issued_at, consent_ref, idempotency_key: key, digest } =
+            request;
         let face = self.blinded(tenant, face, issued_at, &key)?;
         let consent = consent_digest(&consent_ref);
-        let store = move |service: &Subjects, of: &Tenant, key| {
-            service.store_template(of, handle, face, consent_ref, (key, digest))
+        let store = move |subjects: &Subjects, of: &Tenant, key| {
+            subjects.store_template(of, (handle, replaces), face, consent_ref, (key, digest))
         };
         let (answer, replayed) = self.once(tenant, (key, digest), store).await?;
-        let generation = answer.generation;
-        let what = What::Enrolled { handle, generation, consent };
-        let receipt = self.log.receipt(tenant.id, answer.created_at, what, patience).await;
-        Ok(Enrolled { generation, replayed, receipt })
-    }
-
-    /// Replaces a subject's template, once for each idempotency key, and makes a revoked subject active again. Logins meanwhile are decided with
-    /// the old or with the new template. Waits for the receipt no longer than `patience`.
-    ///
-    /// The store takes the new template, the answer and the note of the old generation in one transaction. Then the key-holder forgets
-    /// the old template. A login in flight with the old template is submitted again with the new one.
-    pub async fn replace(
-        self: &Arc<Self>,
-        tenant: &Arc<Tenant>,
-        request: EnrolmentRequest,
-        patience: Duration,
-    ) -> Result<Replaced, Refused> {
-        let EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key: key, digest } = request;
-        let face = self.blinded(tenant, face, issued_at, &key)?;
-        let consent = consent_digest(&consent_ref);
-        let store = move |service: &Subjects, of: &Tenant, key| {
-            service.replace_template(of, handle, face, consent_ref, (key, digest))
+        let Idempotency { generation, replaced, created_at, .. } = answer;
+        let what = match replaced {
+            None => What::Enrolled { handle, generation, consent },
+            Some(replaced) => {
+                let name = TemplateName { tenant: tenant.id, handle, generation: replaced };
+                let subjects = Arc::clone(self);
+                // Also where an earlier request did everything else.
+                blocking(move || subjects.forget(name)).await?;
+                What::Replaced { handle, generation, replaced, consent }
+            }
         };
-        let (answer, replayed) = self.once(tenant, (key, digest), store).await?;
-        let generation = answer.generation;
-        let replaced =
-            answer.replaced.ok_or_else(|| Refused::fault("a replacement was answered as an enrolment"))?;
-        let name = TemplateName { tenant: tenant.id, handle, generation: replaced };
-        let service = Arc::clone(self);
-        // Also where an earlier request did everything else.
-        blocking(move || service.forget(name)).await?;
-        let what = What::Replaced { handle, generation, replaced, consent };
-        let receipt = self.log.receipt(tenant.id, answer.created_at, what, patience).await;
-        Ok(Replaced { generation, replaced, replayed, receipt })
+        let receipt = self.log.receipt(tenant.id, created_at, what, patience).await;
+        Ok(Enrolled { generation, replaced, replayed, receipt })
     }
 
     /// The answer of `store`, or the answer to an earlier request with the same key and digest, and which of the two it is.
@@ -233,34 +205,45 @@ impl Subjects {
         }
     }
 
-    /// Encrypts, wraps and stores a template. Returns the answer that callers read.
+    /// Encrypts, wraps and stores a template, in place of the present one, which may be revoked, if it replaces one. Returns the answer that
+    /// callers read. The generation of the present one remains for [`crate::subjects::leftovers`].
     fn store_template(
         &self,
         tenant: &Tenant,
-        handle: Handle,
+        (handle, replaces): (Handle, bool),
         face: Blinded,
         consent_ref: String,
         (key, request_digest): (String, [u8; 32]),
     ) -> Result<Idempotency, Refused> {
-        let exists = |cause: StoreError| match cause {
+        let store = &self.node.store;
+        let reserved = match replaces {
+            false => store.reserve_generation(&tenant.id, &handle).map(|generation| (generation, None)),
+            true => store.reserve_replacement(&tenant.id, &handle).map(|(to, from)| (to, Some(from))),
+        };
+        let (generation, from) = reserved.map_err(|cause| match cause {
+            StoreError::Conflict if replaces => Refused::SubjectUnknown,
             StoreError::Conflict => Refused::TemplateExists,
             other => other.into(),
-        };
-        let generation = self.node.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
+        })?;
         // Until it is stored, no rotation of the tenant's keys begins at this node.
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
         let unused = |why| self.unused(name, why);
         let Fresh { template, record } = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
-        let replaced = None;
-        let created_at = record.created_at;
+        let (replaced, created_at) = (from.as_ref().map(|from| from.generation), record.created_at);
         let answer = Idempotency { tenant: tenant.id, key, request_digest, generation, replaced, created_at };
-        match self.node.store.enrol(record, answer.clone()) {
+        let stored = match from {
+            None => store.enrol(record, answer.clone()),
+            Some(from) => store.replace_template(record, from, answer.clone()),
+        };
+        match stored {
             Ok(true) => {}
+            Ok(false) if replaces => return Err(unused(Refused::TemplateOvertaken)),
             Ok(false) => return Err(unused(Refused::StoreBusy)),
-            Err(StoreError::Conflict) => return Err(unused(Refused::TemplateExists)),
+            Err(StoreError::Conflict) if !replaces => return Err(unused(Refused::TemplateExists)),
             Err(cause @ StoreError::OldKeys) => return Err(unused(cause.into())),
-            // It may be stored all the same, and a repetition finds its answer. If it is not, the store's note stays.
+            // It may be stored all the same, and a repetition finds its answer. So no generation is forgotten now: the store's note says which one
+            // to forget.
             Err(cause) => return Err(cause.into()),
         }
         self.templates.insert(template);
@@ -271,39 +254,6 @@ impl Subjects {
     fn unused(&self, name: TemplateName, why: Refused) -> Refused {
         let _ = self.forget(name);
         why
-    }
-
-    /// Encrypts and wraps a template, and stores it in place of the present one, which may be revoked. Returns the answer that callers read. The
-    /// generation of the present one remains for [`crate::subjects::leftovers`].
-    fn replace_template(
-        &self,
-        tenant: &Tenant,
-        handle: Handle,
-        face: Blinded,
-        consent_ref: String,
-        (key, request_digest): (String, [u8; 32]),
-    ) -> Result<Idempotency, Refused> {
-        let (generation, from) =
-            self.node.store.reserve_replacement(&tenant.id, &handle).map_err(|cause| match cause {
-                StoreError::Conflict => Refused::SubjectUnknown,
-                other => other.into(),
-            })?;
-        let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
-        let name = TemplateName { tenant: tenant.id, handle, generation };
-        let unused = |why| self.unused(name, why);
-        let fresh = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
-        let replaced = Some(from.generation);
-        let created_at = fresh.record.created_at;
-        let answer = Idempotency { tenant: tenant.id, key, request_digest, generation, replaced, created_at };
-        // A write that fails may have reached the disk, so neither generation is forgotten now: the store's note says which one to forget.
-        match self.node.store.replace_template(fresh.record, from, answer.clone()) {
-            Ok(true) => {}
-            Ok(false) => return Err(unused(Refused::TemplateOvertaken)),
-            Err(cause @ StoreError::OldKeys) => return Err(unused(cause.into())),
-            Err(cause) => return Err(cause.into()),
-        }
-        self.templates.insert(fresh.template);
-        Ok(answer)
     }
 
     /// Lets the key-holder encrypt a template, and wraps it.
