@@ -18,7 +18,6 @@ mod api;
 mod app;
 mod bodies;
 pub mod certificate;
-pub mod client_ca;
 pub mod config;
 pub mod description;
 pub mod findings;

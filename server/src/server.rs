@@ -72,7 +72,9 @@ use trefoil_service::sessions::proofs::{PoolConfig, ProofPool};
 use trefoil_service::sessions::rows::Sessions;
 use trefoil_service::subjects::Subjects;
 use trefoil_service::subjects::rotation::Rotations;
+use trefoil_service::tenants::directory::Directory;
 use trefoil_service::tenants::notes::Notes;
+use trefoil_service::tenants::operators::Operators;
 use trefoil_service::time;
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
@@ -266,40 +268,9 @@ impl Server {
             draining,
         });
         let log = Arc::new(Log::new(Arc::clone(&node), notes, pipeline.intake(), standing, witnesses));
-        let tenants = Arc::new(accounts);
-        let sessions = Arc::new(ProofSessions {
-            node: Arc::clone(&node),
-            log: Arc::clone(&log),
-            tenants: Arc::clone(&tenants),
-            rows,
-            proofs,
-            quota: Quota::new(config.proofs.quota()),
-            life_s: config.proofs.session_life_s,
-        });
-        let subjects = Subjects::new(
-            Arc::clone(&node),
-            Arc::clone(&log),
-            Arc::clone(&tenants),
-            Arc::clone(&sessions),
-            config.store.templates_in_memory,
-        );
-        let subjects = Arc::new(subjects.map_err(|cause| stored("store", &cause))?);
-        let logins = Arc::new(Logins {
-            node: Arc::clone(&node),
-            log: Arc::clone(&log),
-            tenants: Arc::clone(&tenants),
-            sessions: Arc::clone(&sessions),
-            subjects: Arc::clone(&subjects),
-            door,
-            past,
-            clock_watch: ClockWatch::default(),
-            pace: config.limits.pace(),
-            failure_bounds: LiveBounds::new(config.limits.distinct_failures()),
-            source_bounds: LiveBounds::new(config.limits.source_failures()),
-            outcomes: outcomes::Watch::default(),
-        });
-        let keys = shown;
-        let service = Arc::new(Service { node, keys, log, tenants, operators, sessions, subjects, logins });
+        let callers = (accounts, operators);
+        let service = assembled(&config, (node, log, shown), callers, (rows, proofs), (door, past));
+        let service = Arc::new(service.map_err(|cause| stored("store", &cause))?);
         follow_fleet(Arc::clone(&service)).await?;
         let limits = LiveLimits::new(config.limits.clone());
         let app = Arc::new(App {
@@ -705,6 +676,48 @@ fn not_opened(path: &Path, cause: StoreError) -> StartError {
 const SEAL_SPACING: u64 = 2;
 /// How long a node that leaves decides what comes on connections that it has told to end.
 const SENT_ON_MAX: Duration = Duration::from_millis(500);
+
+/// The parts of the service, each over those before it.
+fn assembled(
+    config: &Config,
+    (node, log, keys): (Arc<Node>, Arc<Log>, Shown),
+    (tenants, operators): (Directory, Operators),
+    (rows, proofs): (Sessions, ProofPool),
+    (door, past): (Arc<FrontDoor>, Past),
+) -> Result<Service, StoreError> {
+    let tenants = Arc::new(tenants);
+    let sessions = Arc::new(ProofSessions {
+        node: Arc::clone(&node),
+        log: Arc::clone(&log),
+        tenants: Arc::clone(&tenants),
+        rows,
+        proofs,
+        quota: Quota::new(config.proofs.quota()),
+        life_s: config.proofs.session_life_s,
+    });
+    let subjects = Arc::new(Subjects::new(
+        Arc::clone(&node),
+        Arc::clone(&log),
+        Arc::clone(&tenants),
+        Arc::clone(&sessions),
+        config.store.templates_in_memory,
+    )?);
+    let logins = Arc::new(Logins {
+        node: Arc::clone(&node),
+        log: Arc::clone(&log),
+        tenants: Arc::clone(&tenants),
+        sessions: Arc::clone(&sessions),
+        subjects: Arc::clone(&subjects),
+        door,
+        past,
+        clock_watch: ClockWatch::default(),
+        pace: config.limits.pace(),
+        failure_bounds: LiveBounds::new(config.limits.distinct_failures()),
+        source_bounds: LiveBounds::new(config.limits.source_failures()),
+        outcomes: outcomes::Watch::default(),
+    });
+    Ok(Service { node, keys, log, tenants, operators, sessions, subjects, logins })
+}
 
 /// Starts to keep seals in the store.
 fn start_seal_log(
