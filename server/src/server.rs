@@ -4,12 +4,14 @@
 
 mod callers;
 mod follower;
+mod parts;
 mod standing;
 mod store;
 mod stored;
 mod tasks;
 
 pub(crate) use follower::Follower;
+use parts::assembled;
 pub use standing::Standing;
 pub use store::database;
 use store::{look, look_at};
@@ -52,29 +54,21 @@ use trefoil_service::fleet::FleetLog;
 use trefoil_service::keys::key_holder_watch::KeyHolderWatch;
 use trefoil_service::keys::signing_keys;
 use trefoil_service::keys::signing_keys::{KeysError, Opened, Shown};
-use trefoil_service::limits::distinct_failures::LiveBounds;
-use trefoil_service::limits::quota::Quota;
 use trefoil_service::log::Log;
 use trefoil_service::log::asker::Asker;
 use trefoil_service::log::log_store;
 use trefoil_service::log::log_store::SealedVaults;
 use trefoil_service::log::retention::Pruner;
 use trefoil_service::log::seal_log::{self, SealLog};
-use trefoil_service::login::clock::{ClockWatch, PipelineClock};
+use trefoil_service::login::clock::PipelineClock;
 use trefoil_service::login::door::FrontDoor;
-use trefoil_service::login::logins::Logins;
-use trefoil_service::login::outcomes;
 use trefoil_service::login::past::{self, Past};
 use trefoil_service::node::Node;
 use trefoil_service::sessions::chains::Chains;
-use trefoil_service::sessions::opening::ProofSessions;
 use trefoil_service::sessions::proofs::{PoolConfig, ProofPool};
 use trefoil_service::sessions::rows::Sessions;
-use trefoil_service::subjects::Subjects;
 use trefoil_service::subjects::rotation::Rotations;
-use trefoil_service::tenants::directory::Directory;
 use trefoil_service::tenants::notes::Notes;
-use trefoil_service::tenants::operators::Operators;
 use trefoil_service::time;
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
@@ -676,48 +670,6 @@ fn not_opened(path: &Path, cause: StoreError) -> StartError {
 const SEAL_SPACING: u64 = 2;
 /// How long a node that leaves decides what comes on connections that it has told to end.
 const SENT_ON_MAX: Duration = Duration::from_millis(500);
-
-/// The parts of the service, each over those before it.
-fn assembled(
-    config: &Config,
-    (node, log, keys): (Arc<Node>, Arc<Log>, Shown),
-    (tenants, operators): (Directory, Operators),
-    (rows, proofs): (Sessions, ProofPool),
-    (door, past): (Arc<FrontDoor>, Past),
-) -> Result<Service, StoreError> {
-    let tenants = Arc::new(tenants);
-    let sessions = Arc::new(ProofSessions {
-        node: Arc::clone(&node),
-        log: Arc::clone(&log),
-        tenants: Arc::clone(&tenants),
-        rows,
-        proofs,
-        quota: Quota::new(config.proofs.quota()),
-        life_s: config.proofs.session_life_s,
-    });
-    let subjects = Arc::new(Subjects::new(
-        Arc::clone(&node),
-        Arc::clone(&log),
-        Arc::clone(&tenants),
-        Arc::clone(&sessions),
-        config.store.templates_in_memory,
-    )?);
-    let logins = Arc::new(Logins {
-        node: Arc::clone(&node),
-        log: Arc::clone(&log),
-        tenants: Arc::clone(&tenants),
-        sessions: Arc::clone(&sessions),
-        subjects: Arc::clone(&subjects),
-        door,
-        past,
-        clock_watch: ClockWatch::default(),
-        pace: config.limits.pace(),
-        failure_bounds: LiveBounds::new(config.limits.distinct_failures()),
-        source_bounds: LiveBounds::new(config.limits.source_failures()),
-        outcomes: outcomes::Watch::default(),
-    });
-    Ok(Service { node, keys, log, tenants, operators, sessions, subjects, logins })
-}
 
 /// Starts to keep seals in the store.
 fn start_seal_log(
