@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex};
 use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_matching::Status;
-use trefoil_service::notes::Noted;
-use trefoil_service::rotation::Rotations;
+use trefoil_service::subjects::rotation::Rotations;
+use trefoil_service::tenants::notes::Noted;
 use trefoil_service::{Refused, Service};
 use trefoil_storage::store::TenantId;
 
@@ -53,14 +53,14 @@ impl App {
         encoding: Encoding,
     ) -> Result<Option<Receipt>, Problem> {
         let patience = self.limits.answer_timeout();
-        let answer = self.service.receipt(tenant, changed_at, what, patience).await;
+        let answer = self.service.log.receipt(tenant, changed_at, what, patience).await;
         bodies::receipt(answer, encoding)
     }
 
     /// The receipt of what an operator changed, if it can be sealed now.
     pub(crate) async fn sealed(&self, noted: impl Into<Option<Noted>>) -> Result<Option<Receipt>, Problem> {
         let Some(noted) = noted.into() else { return Ok(None) };
-        let answer = self.service.sealed(noted, self.limits.answer_timeout()).await;
+        let answer = self.service.log.sealed(noted, self.limits.answer_timeout()).await;
         bodies::receipt(answer, Encoding::Full)
     }
 
@@ -77,48 +77,51 @@ impl App {
     pub(crate) fn set_limits(&self, limits: &Limits) {
         raise_descriptor_limit(2 * limits.connections);
         self.limits.set(limits.clone());
-        self.service.pace.bound(limits.in_flight_per_tenant, limits.latency_aim());
-        self.service.failure_bounds.set(limits.distinct_failures());
-        self.service.source_bounds.set(limits.source_failures());
+        self.service.logins.pace.bound(limits.in_flight_per_tenant, limits.latency_aim());
+        self.service.logins.failure_bounds.set(limits.distinct_failures());
+        self.service.logins.source_bounds.set(limits.source_failures());
     }
 
     /// The key-holder's counts of tenants that exist: it was asked a second ago, and may keep a tenant that was deleted.
     fn trips(&self, status: &Status) -> Vec<(TenantId, u64)> {
-        let live = self.service.directory.tenant_usage();
+        let live = self.service.tenants.tenant_usage();
         status.trips.iter().copied().filter(|(tenant, _)| live.contains_key(tenant)).collect()
     }
 
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges<'_> {
         let service = &self.service;
-        let counted = service.key_holder_watch.status();
+        let counted = service.node.key_holder_watch.status();
         Gauges {
-            intake_depth: service.intake.load().as_ref().map_or(0, |intake| intake.depth()),
-            nonces: [service.door.nonces(), self.config.pipeline.nonces],
-            in_flight_limit: service.pace.limit(),
-            work_limit: service.pace.share(),
-            proofs: ProofGauges { depth: service.proofs.depth(), open: service.quota.open() },
-            open_sessions: service.sessions.open(),
-            templates: service.templates.held(),
-            tenant_look_ups: service.directory.look_ups(),
-            refused_for_failures: service.directory.refused_for_failures(None),
-            refused_for_source: service.directory.refused_for_source(None),
-            arenas: service.templates.arenas(),
+            intake_depth: service.log.intake.load().as_ref().map_or(0, |intake| intake.depth()),
+            nonces: [service.logins.door.nonces(), self.config.pipeline.nonces],
+            in_flight_limit: service.logins.pace.limit(),
+            work_limit: service.logins.pace.share(),
+            proofs: ProofGauges {
+                depth: service.sessions.proofs.depth(),
+                open: service.sessions.quota.open(),
+            },
+            open_sessions: service.sessions.rows.open(),
+            templates: service.subjects.templates.held(),
+            tenant_look_ups: service.tenants.look_ups(),
+            refused_for_failures: service.tenants.refused_for_failures(None),
+            refused_for_source: service.tenants.refused_for_source(None),
+            arenas: service.subjects.templates.arenas(),
             ready: service.undecided().is_none(),
-            disk: [service.disk.free(), service.disk.low_water()],
-            seal_waited: service.seal_log.waited(),
+            disk: [service.node.disk.free(), service.node.disk.low_water()],
+            seal_waited: service.log.standing.waited(),
             expiries: [
                 self.certificate.until(),
-                service.keys_until(),
+                service.keys.until(),
                 self.certificate.client_ca().and_then(|callers| callers.until()),
             ],
-            fleet: service.store.fleet().map(|fleet| (fleet.nodes().len(), fleet.figures())),
-            retained: service.retained.counts(),
+            fleet: service.node.store.fleet().map(|fleet| (fleet.nodes().len(), fleet.figures())),
+            retained: service.log.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
-            key_holders: service.key_holder.seats(),
+            key_holders: service.node.key_holder.seats(),
             budget_trips: counted.as_deref().map_or_else(Vec::new, |status| self.trips(status)),
             counted,
-            outcomes: service.outcomes(),
+            outcomes: service.logins.outcomes(),
         }
     }
 }

@@ -18,7 +18,6 @@ mod api;
 mod app;
 mod bodies;
 pub mod certificate;
-pub mod client_ca;
 pub mod config;
 pub mod description;
 pub mod findings;
@@ -33,4 +32,14 @@ mod reload;
 pub mod server;
 mod standby;
 mod status;
+mod text;
 pub mod tls;
+
+/// Version and commit.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");
+
+/// The machine, whose name is cut where the database would cut the whole, and the process.
+pub(crate) fn node_name() -> String {
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{:.26}/{}", machine.trim(), std::process::id())
+}

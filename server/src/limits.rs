@@ -6,6 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// Bytes of a request head: path and headers, as HTTP/2 counts them (RFC 9113 section 10.5.1).
+pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// The bounds of a head, also of one that cannot be read.
+pub(crate) fn too_large_head() -> String {
+    format!(
+        "path and headers have more than {HEAD_BYTES_MAX} bytes, or there are more than 100 headers over HTTP/1.1"
+    )
+}
+
 /// Limits that may change. A connection keeps the limits with which it began; each request reads its own two deadlines.
 ///
 /// The two deadlines are separate, because a request must not count references to the whole: cores would share that counter.

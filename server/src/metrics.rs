@@ -6,19 +6,18 @@ pub(crate) mod process;
 pub(crate) mod proofs;
 pub(crate) mod requests;
 pub(crate) mod tenants;
-pub(crate) mod text;
 pub(crate) mod verdicts;
 
 use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
+use crate::text::Text;
 use proofs::ProofGauges;
 use std::sync::Arc;
 use std::time::Duration;
-use text::Text;
 use trefoil_host::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts, Durations};
-use trefoil_service::outcomes::TenantOutcomes;
+use trefoil_service::login::outcomes::TenantOutcomes;
 use trefoil_storage::store::fleet::Figures;
 use trefoil_types::TenantId;
 

@@ -18,11 +18,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use trefoil_host::logging::{Filter, Logging};
 use trefoil_host::{memory, output, systemd};
 use trefoil_pipeline::Clock;
-use trefoil_service::{signing_keys, time};
+use trefoil_service::keys::signing_keys;
+use trefoil_service::time;
 use trefoil_storage::supervisor::no_thread;
 
-/// Version and commit.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");
 /// Exit code for a setting that cannot be used.
 const USAGE: u8 = 2;
 

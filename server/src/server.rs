@@ -4,15 +4,16 @@
 
 mod callers;
 mod follower;
+mod parts;
 mod standing;
 mod store;
 mod stored;
 mod tasks;
 
 pub(crate) use follower::Follower;
+use parts::assembled;
 pub use standing::Standing;
 pub use store::database;
-pub(crate) use store::node_name;
 use store::{look, look_at};
 use stored::{Stored, check_vault, introduce, refuse_older, tell_store};
 use tasks::{
@@ -28,13 +29,13 @@ use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
 use crate::listener::{Claim, Listener};
 use crate::metrics::Metrics;
+use crate::node_name;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
-use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use tokio::sync::watch;
@@ -48,28 +49,27 @@ use trefoil_matching::{KeyHolder, KeyHolding, Local, StoreAge, Tier, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults, SharedLog};
 use trefoil_service::Service;
-use trefoil_service::chains::Chains;
-use trefoil_service::clock::{ClockWatch, PipelineClock};
 use trefoil_service::counters::Counters;
-use trefoil_service::distinct_failures::LiveBounds;
-use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::fleet::FleetLog;
-use trefoil_service::idempotency::InFlight;
-use trefoil_service::key_holder_watch::KeyHolderWatch;
-use trefoil_service::leftovers::Leftovers;
-use trefoil_service::log_store::SealedVaults;
-use trefoil_service::notes::Notes;
-use trefoil_service::past::{self, Past};
-use trefoil_service::proofs::quota::Quota;
-use trefoil_service::proofs::{PoolConfig, ProofPool};
-use trefoil_service::retention::{Pruner, Retained};
-use trefoil_service::rotation::Rotations;
-use trefoil_service::seal_log::{self, SealLog};
-use trefoil_service::second_look::SecondLook;
-use trefoil_service::sessions::Sessions;
-use trefoil_service::signing_keys::{KeysError, Opened, Shown};
-use trefoil_service::templates::Templates;
-use trefoil_service::{log_store, outcomes, signing_keys, time};
+use trefoil_service::keys::key_holder_watch::KeyHolderWatch;
+use trefoil_service::keys::signing_keys;
+use trefoil_service::keys::signing_keys::{KeysError, Opened, Shown};
+use trefoil_service::log::Log;
+use trefoil_service::log::asker::Asker;
+use trefoil_service::log::log_store;
+use trefoil_service::log::log_store::SealedVaults;
+use trefoil_service::log::retention::Pruner;
+use trefoil_service::log::seal_log::{self, SealLog};
+use trefoil_service::login::clock::PipelineClock;
+use trefoil_service::login::door::FrontDoor;
+use trefoil_service::login::past::{self, Past};
+use trefoil_service::node::Node;
+use trefoil_service::sessions::chains::Chains;
+use trefoil_service::sessions::proofs::{PoolConfig, ProofPool};
+use trefoil_service::sessions::rows::Sessions;
+use trefoil_service::subjects::rotation::Rotations;
+use trefoil_service::tenants::notes::Notes;
+use trefoil_service::time;
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
@@ -245,47 +245,30 @@ impl Server {
         let dated = PipelineClock { clock: Arc::clone(&clock), seal_log: Arc::clone(&standing) };
         let ends = (Arc::clone(&door), release);
         let pipeline = start_pipeline(&config, pipeline, keys, head, Arc::new(dated), ends, told)?;
-        let service = Arc::new(Service {
-            clock_watch: ClockWatch::default(),
-            past,
-            sessions: Sessions::new(Arc::clone(&store), Arc::clone(&chains), register.clone()),
-            register,
-            leftovers: Leftovers::of(store.as_ref()).map_err(|cause| stored("store", &cause))?,
+        let witnesses = config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?;
+        let rows = Sessions::new(Arc::clone(&store), Arc::clone(&chains), register.clone());
+        let proofs = proof_pool(&config.proofs, &clock, &counters, &supervisor)?;
+        let draining = AtomicBool::new(false);
+        let node = Arc::new(Node {
+            clock,
             store,
             store_path,
-            directory: accounts,
-            operators,
-            notes,
+            register,
             key_holder,
             key_holder_watch: watch,
-            proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
-            chains,
-            door,
-            pace: config.limits.pace(),
-            failure_bounds: LiveBounds::new(config.limits.distinct_failures()),
-            source_bounds: LiveBounds::new(config.limits.source_failures()),
-            quota: Quota::new(config.proofs.quota()),
-            templates: Templates::new(config.store.templates_in_memory),
-            intake: ArcSwapOption::from_pointee(pipeline.intake()),
             counters,
-            outcomes: outcomes::Watch::default(),
-            trust_root: shown,
-            draining: AtomicBool::new(false),
             supervisor,
-            seal_log: standing,
             disk,
-            retained: Retained::default(),
-            idempotency: InFlight::default(),
-            session_life_s: config.proofs.session_life_s,
-            enrolling: RwLock::default(),
-            second_look: SecondLook::default(),
-            witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
-            clock,
+            draining,
         });
+        let log = Arc::new(Log::new(Arc::clone(&node), notes, pipeline.intake(), standing, witnesses));
+        let callers = (accounts, operators);
+        let service = assembled(&config, (node, log, shown), callers, (rows, proofs), (door, past));
+        let service = Arc::new(service.map_err(|cause| stored("store", &cause))?);
         follow_fleet(Arc::clone(&service)).await?;
         let limits = LiveLimits::new(config.limits.clone());
         let app = Arc::new(App {
-            rotations: Arc::new(Rotations::new(Arc::clone(&service))),
+            rotations: Arc::new(Rotations::new(Arc::clone(&service.subjects))),
             service,
             certificate: Arc::clone(&certificate),
             metrics: Metrics::default(),
@@ -313,7 +296,7 @@ impl Server {
         let public_tls = tls::server_config(Arc::clone(&certificate), callers)?;
         let admin_tls = tls::server_config(Arc::clone(&certificate), None)?;
         let ((stop, stopped), (stop_admin, admin_stopped)) = (watch::channel(false), watch::channel(false));
-        let supervisor = &app.service.supervisor;
+        let supervisor = &app.service.node.supervisor;
         let (tell, death) = watch::channel(None);
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
         let listen = |socket, address, connections, tls| {
@@ -331,15 +314,15 @@ impl Server {
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
             look_at_key_holder(service);
-            service.look_at_clock();
-            service.forget_leftovers();
-            if service.keeps_house() {
+            service.logins.look_at_clock();
+            service.subjects.forget_leftovers();
+            if service.node.keeps_house() {
                 resumed.rotations.resume();
             }
-            service.sessions.warm(&service.directory, service.now());
+            service.sessions.rows.warm(&service.tenants, service.node.now());
         });
         resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
-        if app.service.keeps_house() {
+        if app.service.node.keeps_house() {
             seal_notes(&app.service, app.limits.answer_timeout()).await;
         }
         let public_router = api::public(Arc::clone(&app));
@@ -444,7 +427,7 @@ impl Server {
         } else {
             let _ = stop_admin.send(true);
         }
-        app.service.draining.store(true, Ordering::Relaxed);
+        app.service.node.draining.store(true, Ordering::Relaxed);
         let public_answered = answered(match drained {
             Some(drained) => drained,
             None => public.1.await,
@@ -461,23 +444,23 @@ impl Server {
         let _ = watcher.await;
         let _ = disk.await;
         let _ = retention.await;
-        app.service.intake.store(None);
+        app.service.log.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
-            app.service.sessions.keep_places(&app.service.directory);
-            if let Err(cause) = app.service.directory.note_uses() {
+            app.service.sessions.rows.keep_places(&app.service.tenants);
+            if let Err(cause) = app.service.tenants.note_uses() {
                 tracing::warn!(%cause, "the last uses of API keys were not noted");
             }
-            if let Err(cause) = app.service.directory.store_usage(app.service.now()) {
+            if let Err(cause) = app.service.tenants.store_usage(app.service.node.now()) {
                 tracing::warn!(%cause, "the last uses of API keys were not counted");
             }
-            if vault.is_none() && app.service.key_holder.unready().is_none() {
+            if vault.is_none() && app.service.node.key_holder.unready().is_none() {
                 tell_again(&app.service, None);
             }
             let of_vault =
                 vault.map_or(Ok(()), |vault| vault.note_beside().and_then(|()| vault.checkpoint()));
-            let checkpoints = [app.service.store.checkpoint(), of_vault];
+            let checkpoints = [app.service.node.store.checkpoint(), of_vault];
             for cause in checkpoints.into_iter().filter_map(Result::err) {
                 tracing::warn!(%cause, "a database is complete only together with its -wal file: copy both");
             }
@@ -556,10 +539,10 @@ pub fn would_start(config: &Config, now: u64) -> Result<(), StartError> {
 
 /// Tells a key-holder in another process how new the store is. One that was away at the start may show only now that the store is older.
 fn tell_again(service: &Service, told: Option<StoreAge>) -> Option<StoreAge> {
-    match tell_store(service.store.as_ref(), &service.store_path, &*service.key_holder, told) {
+    match tell_store(service.node.store.as_ref(), &service.node.store_path, &*service.node.key_holder, told) {
         Ok(told) => return told,
         Err(cause @ StartError::OlderStore { .. }) => {
-            service.supervisor.damaged(&service.store_path, &cause.to_string());
+            service.node.supervisor.damaged(&service.node.store_path, &cause.to_string());
         }
         Err(cause) => tracing::warn!(%cause, "the count of the store was not told to the key-holder"),
     }
@@ -703,7 +686,7 @@ fn start_seal_log(
 
 fn start_pipeline(
     config: &Config,
-    pipeline: Pipeline<trefoil_service::wiring::VerdictCache>,
+    pipeline: Pipeline<trefoil_service::tenants::wiring::VerdictCache>,
     keys: SigningKeys,
     head: ChainHead,
     clock: Arc<dyn Clock>,
@@ -769,8 +752,8 @@ async fn follow_fleet(service: Arc<Service>) -> Result<(), StartError> {
     let following = Arc::clone(&service);
     let followed = tokio::task::spawn_blocking(move || following.follow_fleet()).await;
     followed.map_err(|cause| StartError::Thread(cause.to_string()))?.map_err(StartError::Database)?;
-    let nodes = service.store.fleet().map(|fleet| fleet.nodes()).unwrap_or_default();
-    for found in findings::fleet_keys(&service.trust_root.told(), &node_name(), &nodes) {
+    let nodes = service.node.store.fleet().map(|fleet| fleet.nodes()).unwrap_or_default();
+    for found in findings::fleet_keys(&service.keys.told(), &node_name(), &nodes) {
         tracing::warn!(code = found.code, place = found.place, remedy = found.remedy, "{}", found.what);
     }
     Ok(())

@@ -3,8 +3,9 @@
 use crate::app::App;
 use crate::findings::{self, Fault, Stood};
 use crate::listener::connections::Connections;
-use crate::metrics::{Gauges, process, requests, text};
-use crate::server::node_name;
+use crate::metrics::{Gauges, process, requests};
+use crate::node_name;
+use crate::text;
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 use trefoil_api::{
@@ -16,21 +17,21 @@ use trefoil_cache::Cache as _;
 use trefoil_host::logging;
 use trefoil_matching::{LANES, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts};
-use trefoil_service::outcomes::{Outcomes, TenantOutcomes};
-use trefoil_service::register::FAST_S;
-use trefoil_service::signing_keys::TRUST_ROOT_FILE;
-use trefoil_service::tenant::Tenant;
-use trefoil_service::wiring::observer;
+use trefoil_service::keys::signing_keys::TRUST_ROOT_FILE;
+use trefoil_service::login::outcomes::{Outcomes, TenantOutcomes};
+use trefoil_service::login::register::FAST_S;
+use trefoil_service::tenants::tenant::Tenant;
+use trefoil_service::tenants::wiring::observer;
 use trefoil_storage::store::fleet;
 use trefoil_types::TenantId;
 
 /// The service's counts, its present values, and findings that need attention.
 pub(crate) fn status(app: &App) -> ServiceStatus {
     let (service, gauges) = (&app.service, app.gauges());
-    let Counts { submitted, matches, denials, batches, lanes, seals } = service.counters.counts();
+    let Counts { submitted, matches, denials, batches, lanes, seals } = service.node.counters.counts();
     let trips = budget_trips(app, &gauges);
     let [pruned, archived] = gauges.retained;
-    let [accepted, refused] = service.counters.proofs.outcomes();
+    let [accepted, refused] = service.node.counters.proofs.outcomes();
     let [free_bytes, low_water_bytes] = gauges.disk;
     let [certificate_until, signing_keys_until, _] = gauges.expiries;
     let sums = app.metrics.requests.sums();
@@ -48,25 +49,26 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         ProblemCount { code: code.name().to_owned(), route, count, title, cure }
     });
     ServiceStatus {
-        version: crate::process::VERSION.to_owned(),
-        issuer: service.trust_root.root().issuer().to_owned(),
+        version: crate::VERSION.to_owned(),
+        issuer: service.keys.root().issuer().to_owned(),
         started_at: app.metrics.process.started_at(),
-        now: service.now(),
-        clock_ms: service.clock.monotonic_ns() / 1_000_000,
+        now: service.node.now(),
+        clock_ms: service.node.clock.monotonic_ns() / 1_000_000,
         ready: gauges.ready,
         attention: attention(app, &gauges),
         logins: LoginCounts { submitted, matched: matches, not_matched: denials },
         batches: BatchCounts { sealed: batches, lanes, lanes_max: LANES as u64 },
         seals: SealCounts { stored: seals, pruned, archived, waits: gauges.seal_waited.is_some() },
         stage_bounds_s: text::bounds_ns().map(|bound| bound as f64 / 1e9).collect(),
-        stages: stages(&service.counters),
+        stages: stages(&service.node.counters),
         request_bounds_s: requests::bounds_s().collect(),
         requests: requests.collect(),
         problems: problems.collect(),
-        caches: service.directory.all().iter().map(|tenant| cache(tenant)).collect(),
+        caches: service.tenants.all().iter().map(|tenant| cache(tenant)).collect(),
         tenants: gauges.outcomes.iter().map(logins_of).collect(),
         key_holders: gauges.key_holders.into_iter().map(seat).collect(),
         nodes: service
+            .node
             .store
             .fleet()
             .map_or_else(Vec::new, |fleet| fleet.nodes().into_iter().map(node).collect()),
@@ -92,7 +94,7 @@ fn node(node: fleet::Node) -> FleetNode {
 
 /// Findings that need attention, the worst first.
 pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
-    let (service, now) = (&app.service, app.service.now());
+    let (service, now) = (&app.service, app.service.node.now());
     let directory = &app.config.server.data_dir;
     let mut stood = app.stood.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found = Vec::new();
@@ -109,19 +111,20 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
         found.extend(authority.and_then(|until| findings::client_ca(place, until, now, tls)));
     }
     let trust_root = directory.join(TRUST_ROOT_FILE);
-    let valid = keys.map(|until| (service.trust_root.from().unwrap_or(0), until));
+    let valid = keys.map(|until| (service.keys.from().unwrap_or(0), until));
     found.extend(valid.and_then(|valid| findings::signing_keys(trust_root.display(), valid, now)));
-    let behind = service.clock_behind().map(|reached| findings::clock_behind("clock", reached, now));
-    let monotonic_s = service.clock.monotonic_ns() / 1_000_000_000;
-    let stepped = service.clock_watch.step(monotonic_s).map(|step| findings::clock_stepped("clock", step));
-    let ahead_s = service.clock_watch.register_ahead().saturating_neg();
+    let behind = service.logins.clock_behind().map(|reached| findings::clock_behind("clock", reached, now));
+    let monotonic_s = service.node.clock.monotonic_ns() / 1_000_000_000;
+    let stepped =
+        service.logins.clock_watch.step(monotonic_s).map(|step| findings::clock_stepped("clock", step));
+    let ahead_s = service.logins.clock_watch.register_ahead().saturating_neg();
     let ahead = u64::try_from(ahead_s).ok().filter(|by_s| *by_s > FAST_S);
     found.extend(ahead.map(|by_s| findings::clock_ahead("clock", by_s)));
-    found.extend(findings::clock_disputed(service.clock_watch.disputed(), &stood));
-    let awaited = service.trust_root.retires(directory);
+    found.extend(findings::clock_disputed(service.logins.clock_watch.disputed(), &stood));
+    let awaited = service.keys.retires(directory);
     found.extend(awaited.map(|since| findings::awaits_restart(trust_root.display(), since, now)));
-    if let Some(fleet) = service.store.fleet() {
-        let differences = findings::fleet_keys(&service.trust_root.told(), &node_name(), &fleet.nodes());
+    if let Some(fleet) = service.node.store.fleet() {
+        let differences = findings::fleet_keys(&service.keys.told(), &node_name(), &fleet.nodes());
         // Rotated keys wait for a restart together with the version that lists them.
         let waits = |found: &Finding| awaited.is_some() && found.code == Fault::TrustRootBehind.code();
         found.extend(differences.into_iter().filter(|found| !waits(found)));
@@ -131,10 +134,10 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let key_holder = "key-holder";
     let mut away: Vec<Finding> = gauges.key_holders.iter().filter_map(seat_away).collect();
     // The only key-holder, or more than one of three.
-    if let Some(why) = service.key_holder.unready() {
+    if let Some(why) = service.node.key_holder.unready() {
         away.push(Fault::KeyHolderAway.at(key_holder, why));
     }
-    let older = service.key_holder_watch.older_vault();
+    let older = service.node.key_holder_watch.older_vault();
     let older = older.map(|why| Fault::VaultOlder.at(key_holder, why));
     let is_told = short.is_some() || !away.is_empty() || older.is_some() || behind.is_some();
     if let Some(why) = service.undecided().filter(|_| !is_told) {
@@ -173,16 +176,16 @@ fn seat_away(holder: &SeatState) -> Option<Finding> {
 
 /// Tenants whose subjects are tried again and again without an attempt left.
 fn tripping(app: &App, before: &Stood) -> Vec<Finding> {
-    let recent = app.service.key_holder_watch.budget_trips();
+    let recent = app.service.node.key_holder_watch.budget_trips();
     let found = |tenant: &Arc<Tenant>| {
         findings::budget_trips(&tenant.name, &tenant.id, recent.recent(&tenant.id), before)
     };
-    app.service.directory.all().iter().filter_map(found).collect()
+    app.service.tenants.all().iter().filter_map(found).collect()
 }
 
 /// Attempts that the key-holder refused, of each tenant with such.
 fn budget_trips(app: &App, gauges: &Gauges<'_>) -> Vec<BudgetTrips> {
-    let recent = app.service.key_holder_watch.budget_trips();
+    let recent = app.service.node.key_holder_watch.budget_trips();
     let counts = gauges.budget_trips.iter().filter(|(_, trips)| *trips > 0);
     let of = |(tenant, trips): &(TenantId, u64)| BudgetTrips {
         tenant: Hex(tenant.to_bytes()),

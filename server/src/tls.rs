@@ -4,9 +4,11 @@
 //! certificate is classical (ECDSA): TLS authenticates the server only against today's attackers. Evidence that must
 //! last longer is in attestations, not in the connection.
 
+pub mod client_ca;
+
 use crate::certificate::Certificate;
-use crate::client_ca::ClientCa;
 use crate::config::Tls;
+use crate::tls::client_ca::ClientCa;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use rustls::pki_types::CertificateDer;
 use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};

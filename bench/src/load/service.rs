@@ -13,7 +13,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tokio::runtime::Runtime;
 use trefoil_server::config::DatabaseUrl;
 use trefoil_server::process::{Source, run_service};
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 
 use super::world::{Reached, config};
 use crate::Failure;

@@ -12,8 +12,8 @@ use trefoil_client::{Admin, Client, ClientError, Holder, HolderSession, Membersh
 use trefoil_issuer::{public_key, sign};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Config;
-use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold};
+use trefoil_service::login::clock::SystemClock;
+use trefoil_service::tenants::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::RootStatement;
 use trefoil_zkp::epoch_at;

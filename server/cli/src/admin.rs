@@ -28,7 +28,7 @@ use trefoil_api::{
 };
 use trefoil_client::{Admin, ClientError};
 use trefoil_host::output;
-use trefoil_service::tenant::{Policy, ProbeMode, ProofNeed, Scope, Threshold};
+use trefoil_service::tenants::tenant::{Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_service::time;
 
 /// Exit code of a change that is made, and whose receipt is missing or not kept: as of `trefoil verify`, cannot decide.
@@ -437,7 +437,7 @@ fn policy_of(embedder: String, threshold: Threshold, audiences: Vec<String>, lev
         audiences,
         proof: ProofNeed::Credential,
         level_min,
-        attempts: trefoil_service::tenant::AttemptPolicy::default(),
+        attempts: trefoil_service::tenants::tenant::AttemptPolicy::default(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         dimension: trefoil_api::DIM as u32,
         sessions_in_memory: None,

@@ -8,7 +8,7 @@ use trefoil_host::backup::PassphraseArgs;
 use trefoil_key_holder::cli::{describe, finished, tell};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_service::time;
 
 /// What to do after a restoration.

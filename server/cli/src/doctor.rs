@@ -10,7 +10,7 @@ use trefoil_api::{Finding, Level};
 use trefoil_host::output;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, Overrides};
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 
 #[derive(clap::Args)]
 #[command(

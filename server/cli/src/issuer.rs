@@ -53,7 +53,7 @@ enum Command {
         #[arg(long, value_name = "HEX", value_parser = tenant)]
         tenant: Hex<16>,
         /// Number of the tenant's policy.
-        #[arg(long, value_name = "N", default_value_t = trefoil_service::tenant::POLICY_ID)]
+        #[arg(long, value_name = "N", default_value_t = trefoil_service::tenants::tenant::POLICY_ID)]
         policy_id: u32,
         #[command(flatten)]
         passphrase: Passphrase,
@@ -267,7 +267,7 @@ fn publish(
     let client = remote.client()?;
     if withdraw || !issuer.is_published() {
         let passphrase = passphrase.read("the issuer key")?;
-        let now = trefoil_service::clock::SystemClock::default().unix_s();
+        let now = trefoil_service::login::clock::SystemClock::default().unix_s();
         issuer.publish(passphrase.as_bytes(), withdraw, now, &mut rand::rng()).map_err(text)?;
     }
     // The last page shows the roots that the service lacks, unless there are more than a page.

@@ -12,8 +12,8 @@ use trefoil_api::Pin;
 use trefoil_attest::{KeySetId, KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, Overrides};
-use trefoil_service::clock::SystemClock;
-use trefoil_service::signing_keys::{self, Passphrase, Source, TRUST_ROOT_FILE};
+use trefoil_service::keys::signing_keys::{self, Passphrase, Source, TRUST_ROOT_FILE};
+use trefoil_service::login::clock::SystemClock;
 use trefoil_service::time;
 use trefoil_storage::data_dir::DataDir;
 

@@ -26,8 +26,8 @@ use clap::{Parser, Subcommand};
 use exit::fail;
 use std::process::ExitCode;
 use trefoil_host::output::while_somebody_reads;
+use trefoil_server::VERSION;
 use trefoil_server::config::Config;
-use trefoil_server::process::VERSION;
 
 #[derive(Parser)]
 #[command(

@@ -19,7 +19,7 @@ use trefoil_dataset::{EmbeddingSet, Protocol, Row};
 use trefoil_host::output;
 use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_service::time;
 use trefoil_storage::data_dir::GITIGNORE;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trefoil_host::systemd;
 use trefoil_server::config::{Config, DEFAULTS, Overrides};
 use trefoil_server::process::{Source, run_service};
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_storage::data_dir::DataDir;
 
 #[derive(clap::Args)]

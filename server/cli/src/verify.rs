@@ -141,7 +141,9 @@ impl Verify {
         let bytes = attestation_bytes(file, &read(file, FILE_BYTES_MAX)?)?;
         let at = match self.at {
             Some(unix_s) => At { unix_s, is_given: true },
-            None => At { unix_s: trefoil_service::clock::SystemClock::default().unix_s(), is_given: false },
+            None => {
+                At { unix_s: trefoil_service::login::clock::SystemClock::default().unix_s(), is_given: false }
+            }
         };
         if receipt::is_one(&bytes) {
             let tenant = self.tenant.map(|tenant| TenantId::new(tenant.0));

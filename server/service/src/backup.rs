@@ -1,9 +1,9 @@
 //! The service's part of a backup: the store, the end of the log of seals, and the note of the restoration that every later seal shows.
 
-use crate::log_store;
-use crate::service::{POSTGRES_MARK, STORE_FILE};
-use crate::signing_keys::TRUST_ROOT_FILE;
+use crate::keys::signing_keys::TRUST_ROOT_FILE;
+use crate::log::log_store;
 use crate::time;
+use crate::{POSTGRES_MARK, STORE_FILE};
 use std::path::Path;
 use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};
 use trefoil_host::backup::{BackupError, LogEnd, Manifest, Passphrase};

@@ -4,7 +4,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "the seal log alone counts here")]
 
-use crate::proofs::counters::ProofCounters;
+pub mod proofs;
+
+use crate::counters::proofs::ProofCounters;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use thread_local::ThreadLocal;

@@ -1,10 +1,10 @@
 //! What a node of a fleet does beside a service that is alone: it takes over what other nodes changed, and its turns in the log of seals.
 
-use crate::key_holder_watch::KeyHolderWatch;
-use crate::log_store::{self, LogError};
-use crate::past;
-use crate::register::FAST_S;
-use crate::seal_log::Standing;
+use crate::keys::key_holder_watch::KeyHolderWatch;
+use crate::log::log_store::{self, LogError};
+use crate::log::seal_log::Standing;
+use crate::login::past;
+use crate::login::register::FAST_S;
 use crate::service::Service;
 use std::sync::Arc;
 use trefoil_pipeline::{ChainHead, LogTurn, SharedLog};
@@ -17,7 +17,7 @@ impl Service {
     /// # Errors
     /// Those of the store.
     pub fn follow_fleet(self: &Arc<Self>) -> Result<(), StoreError> {
-        let Some(fleet) = self.store.fleet() else { return Ok(()) };
+        let Some(fleet) = self.node.store.fleet() else { return Ok(()) };
         self.announce_keys();
         // The store must not keep the service that keeps the store.
         let service = Arc::downgrade(self);
@@ -30,29 +30,24 @@ impl Service {
 
     /// Tells the other nodes of a fleet which keys and trust root this one has.
     pub fn announce_keys(&self) {
-        if let Some(fleet) = self.store.fleet() {
-            fleet.announce(self.trust_root.told());
+        if let Some(fleet) = self.node.store.fleet() {
+            fleet.announce(self.keys.told());
         }
-    }
-
-    /// Whether this node does the work of which one copy suffices.
-    pub fn keeps_house(&self) -> bool {
-        self.store.fleet().is_none_or(|fleet| fleet.keeps_house())
     }
 
     fn take_over(&self, news: &News) -> Result<(), String> {
         for (tenant, handle) in &news.subjects {
-            self.templates.remove(tenant, handle);
+            self.subjects.templates.remove(tenant, handle);
         }
         for (tenant, id) in &news.sessions {
-            if let Ok(tenant) = self.directory.tenant(tenant) {
+            if let Ok(tenant) = self.tenants.tenant(tenant) {
                 tenant.verdicts.remove(id);
             }
         }
         self.take_over_registry(news)?;
         if news.everything {
-            for tenant in self.directory.all() {
-                self.templates.remove_tenant(&tenant.id);
+            for tenant in self.tenants.all() {
+                self.subjects.templates.remove_tenant(&tenant.id);
                 tenant.verdicts.withdraw(|_| false);
             }
         }
@@ -63,13 +58,13 @@ impl Service {
     fn take_over_registry(&self, news: &News) -> Result<(), String> {
         let is_all = news.registry || news.everything;
         let mut gone =
-            if is_all { self.directory.refresh(None, || self.store.registry())? } else { Vec::new() };
+            if is_all { self.tenants.refresh(None, || self.node.store.registry())? } else { Vec::new() };
         for tenant in news.tenants.iter().filter(|_| !is_all) {
-            gone.extend(self.directory.refresh(Some(tenant), || self.store.registry_of(tenant))?);
+            gone.extend(self.tenants.refresh(Some(tenant), || self.node.store.registry_of(tenant))?);
         }
-        gone.iter().for_each(|gone| self.templates.remove_tenant(gone));
+        gone.iter().for_each(|gone| self.subjects.templates.remove_tenant(gone));
         match is_all || news.operators {
-            true => self.operators.refresh(|| self.store.operators()),
+            true => self.operators.refresh(|| self.node.store.operators()),
             false => Ok(()),
         }
     }

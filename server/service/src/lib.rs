@@ -3,7 +3,7 @@
 //! It knows no HTTP, no JSON and no problem documents. A refusal is a [`Refused`], which the crate above turns into a
 //! problem. Decisions leave it; scores, embeddings and keys never do.
 //!
-//! Start reading at [`Service`] (its parts), [`logins`] (one login), [`door`] (its checks) and [`seal_log`] (when it is answered).
+//! Start reading at [`Service`] (its parts), [`login`] (one login), [`login::door`] (its checks) and [`log::seal_log`] (when it is answered).
 //!
 //! ```
 //! use trefoil_service::time;
@@ -17,58 +17,32 @@
     reason = "the variants of `Refused` say when, for every function alike"
 )]
 
-pub mod ahead;
-pub mod audit;
 pub mod backup;
-pub mod budget_trips;
-pub mod chains;
-mod changing;
-pub mod clock;
-mod cosignatures;
 pub mod counters;
-pub mod deletion;
-pub mod directory;
-pub mod distinct_failures;
-pub mod door;
-pub mod enrolments;
-pub mod face;
 pub mod fleet;
-mod flights;
 pub mod idempotency;
-pub mod key_holder_watch;
-pub mod leftovers;
-mod lockouts;
-pub mod log_audit;
-pub mod log_store;
-pub mod logins;
-pub mod notes;
-pub mod operators;
-pub mod outcomes;
-pub mod pace;
-pub mod past;
-pub mod proofs;
-mod receipts;
+pub mod keys;
+pub mod limits;
+pub mod log;
+pub mod login;
+pub mod node;
 mod refused;
-pub mod register;
-pub mod replay;
-pub mod retention;
-pub mod revocation;
-pub mod rotation;
 #[cfg(test)]
 mod scratch;
-pub mod seal_log;
-pub mod second_look;
 mod service;
 pub mod sessions;
-pub mod signing_keys;
-pub mod sources;
-pub mod templates;
-pub mod tenant;
-pub mod tiles;
-pub mod usage;
-pub mod verdicts;
-pub mod wiring;
+pub mod subjects;
+pub mod tenants;
 
-pub use refused::{NotFresh, Refused};
-pub use service::{POSTGRES_MARK, STORE_FILE, Service};
+pub use refused::{Denied, NotFresh, Refused};
+pub use service::Service;
 pub use trefoil_types::time;
+
+/// Accepted age of a request by its `issued_at` and our clock, seconds.
+pub const FRESHNESS_S: u64 = 60;
+/// How far a request may be dated ahead of our clock, seconds.
+pub const AHEAD_S: u64 = 5;
+/// The store in the data directory.
+pub const STORE_FILE: &str = "store.sqlite";
+/// In the data directory of a service whose store is in PostgreSQL: how many transactions were acknowledged.
+pub const POSTGRES_MARK: &str = "postgres.mark";

@@ -1,16 +1,13 @@
 //! Why the service refuses a request. The layer above turns a refusal into a problem for the caller.
 
-use crate::proofs::quota::Denied;
-use crate::replay::{AHEAD_S, FRESHNESS_S};
-use crate::tenant::ProbeMode;
-use crate::time;
+use crate::{AHEAD_S, FRESHNESS_S, time};
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_attest::witness::WitnessError;
 use trefoil_matching::{KeyHolderError, QuantiseError, SealedShare, ShareError};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Refusal};
 use trefoil_storage::store::StoreError;
-use trefoil_types::OutOfRange;
+use trefoil_types::{OutOfRange, ProbeMode};
 use trefoil_wallet::credentials::ChainError;
 use trefoil_zkp::ProofError;
 
@@ -314,6 +311,17 @@ pub enum Refused {
     /// An internal error. The log has the cause.
     #[error("internal error")]
     Fault,
+}
+
+/// Why an upload is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Denied {
+    /// The credit is used up; it is positive again after this time.
+    #[error("too many uploads of this API key were refused or too many came; its credit is back in {} s", .0.as_secs() + 1)]
+    Exhausted(Duration),
+    /// Too many uploads of the caller are open.
+    #[error("too many uploads of this API key are open; retry after a second")]
+    Busy,
 }
 
 /// Why the time of a request is refused.

@@ -20,9 +20,9 @@ use trefoil_api::{
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
-use trefoil_service::deletion::Deleted;
-use trefoil_service::notes::{By, Created, Outcome};
-use trefoil_service::tenant::POLICY_ID;
+use trefoil_service::subjects::deletion::Deleted;
+use trefoil_service::tenants::notes::{By, Created, Outcome};
+use trefoil_service::tenants::tenant::POLICY_ID;
 use trefoil_service::{Refused, Service};
 use trefoil_types::{ApiKeyId, Handle, TenantId};
 
@@ -36,8 +36,8 @@ pub(super) async fn create_tenant(
     let bytes = body::json_bytes(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
     let CreateTenant { name, policy } = body::parse(&bytes)?;
     let create = move |service: &Service, by: &By| {
-        service.check_vaults()?;
-        service.directory.create_tenant(name, policy, by, service.now())
+        service.node.check_vaults()?;
+        service.tenants.create_tenant(name, policy, by, service.node.now())
     };
     let of = ("/v1/tenants".to_owned(), &bytes[..]);
     let (tenant, noted, is_replayed) = match once::create(&app, &headers, of, by, create).await? {
@@ -62,7 +62,7 @@ pub(super) async fn create_api_key(
     let CreateApiKey { scopes, label, expires_at } = body::parse(&bytes)?;
     let create = move |service: &Service, by: &By| {
         let key = (scopes.as_slice(), label.unwrap_or_default(), expires_at);
-        service.directory.create_api_key(&TenantId::new(tenant), key, by, service.now())
+        service.tenants.create_api_key(&TenantId::new(tenant), key, by, service.node.now())
     };
     let of = (format!("/v1/tenants/{}/api-keys", hex::encode(tenant)), &bytes[..]);
     let (text, id, noted) = match once::create(&app, &headers, of, by, create).await? {
@@ -82,7 +82,7 @@ pub(super) async fn api_keys(
     Cursor(from): Cursor<8>,
 ) -> Result<Response, Problem> {
     let (keys, next) =
-        app.service.directory.api_keys(&TenantId::new(tenant), ApiKeyId::new(from), app.service.now())?;
+        app.service.tenants.api_keys(&TenantId::new(tenant), ApiKeyId::new(from), app.service.node.now())?;
     let api_keys = keys.into_iter().map(bodies::api_key).collect();
     body::answer(StatusCode::OK, &ApiKeyPage { api_keys, next: next.map(|id| Hex(id.to_bytes())) })
 }
@@ -95,7 +95,8 @@ pub(super) async fn revoke_api_key(
 ) -> Result<Response, Problem> {
     let (PathBytes(tenant), PathBytes(id)) = (PathBytes::<16>::parse(&tenant)?, PathBytes::<8>::parse(&id)?);
     let (tenant, id) = (TenantId::new(tenant), ApiKeyId::new(id));
-    let revoke = move |service: &Service| service.directory.revoke_api_key(&tenant, id, &by, service.now());
+    let revoke =
+        move |service: &Service| service.tenants.revoke_api_key(&tenant, id, &by, service.node.now());
     let (revoked, noted) = app.ask(revoke).await?;
     let receipt = app.sealed(noted).await?;
     body::answer(StatusCode::OK, &RevokedApiKey { key: bodies::api_key(revoked), receipt })
@@ -107,7 +108,7 @@ pub(super) async fn tenants(
     _: Operator,
     Cursor(from): Cursor<16>,
 ) -> Result<Response, Problem> {
-    let (tenants, next) = app.service.directory.tenants(TenantId::new(from));
+    let (tenants, next) = app.service.tenants.tenants(TenantId::new(from));
     let tenants = tenants.iter().map(|tenant| bodies::summary(tenant)).collect();
     body::answer(StatusCode::OK, &TenantPage { tenants, next: next.map(|id| Hex(id.to_bytes())) })
 }
@@ -118,10 +119,10 @@ pub(super) async fn tenant(
     _: Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
-    let refused = app.service.directory.refused_for_failures(Some(&tenant.id));
+    let tenant = app.service.tenants.tenant(&TenantId::new(tenant))?;
+    let refused = app.service.tenants.refused_for_failures(Some(&tenant.id));
     let id = tenant.id;
-    let locked_out = app.ask(move |service| Ok(service.locked_out(&id))).await?;
+    let locked_out = app.ask(move |service| Ok(service.subjects.locked_out(&id))).await?;
     Ok(tagged(
         tenant.policy_version,
         body::answer(StatusCode::OK, &bodies::shown(&tenant, refused, locked_out))?,
@@ -135,12 +136,12 @@ pub(super) async fn set_policy(
     PathBytes(tenant): PathBytes<16>,
     request: Request,
 ) -> Result<Response, Problem> {
-    app.service.check_room()?;
+    app.service.log.check_room()?;
     let if_version = if_match(request.headers())?;
     let SetPolicy { policy } = body::json(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
     let set = move |service: &Service| {
-        service.check_vaults()?;
-        service.directory.set_policy(&TenantId::new(tenant), policy, if_version, &by, service.now())
+        service.node.check_vaults()?;
+        service.tenants.set_policy(&TenantId::new(tenant), policy, if_version, &by, service.node.now())
     };
     let (version, noted) = app.ask(set).await?;
     let version = bodies::policy_version(version);
@@ -166,7 +167,7 @@ pub(super) async fn policies(
 ) -> Result<Response, Problem> {
     let Query(FromVersion { from }) = page
         .map_err(|_| Problem::new(Code::MalformedRequest, "the query is `from` and a version, or nothing"))?;
-    let read = move |service: &Service| service.directory.policies(&TenantId::new(tenant), from);
+    let read = move |service: &Service| service.tenants.policies(&TenantId::new(tenant), from);
     let (versions, next) = app.ask(read).await?;
     body::answer(StatusCode::OK, &bodies::policies(versions, next))
 }
@@ -218,7 +219,7 @@ async fn set_disabled(
     disabled: bool,
 ) -> Result<Response, Problem> {
     let set = move |service: &Service| {
-        service.directory.set_disabled(&TenantId::new(tenant), disabled, &by, service.now())
+        service.tenants.set_disabled(&TenantId::new(tenant), disabled, &by, service.node.now())
     };
     let (tenant, noted) = app.ask(set).await?;
     let receipt = app.sealed(noted).await?;
@@ -231,7 +232,7 @@ pub(super) async fn delete_tenant(
     Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    let delete = move |service: &Service| service.delete_tenant(&TenantId::new(tenant), &by);
+    let delete = move |service: &Service| service.subjects.delete_tenant(&TenantId::new(tenant), &by);
     let Deleted { templates, at, noted } = app.ask(delete).await?;
     let receipt = app.sealed(noted).await?;
     let deleted = DeletedTenant { tenant_id: Hex(tenant), templates, deleted_at: at, receipt };
@@ -247,9 +248,9 @@ pub(super) async fn reset_malformed(
 ) -> Result<Response, Problem> {
     let tenant = TenantId::new(tenant);
     let reset = move |service: &Service| {
-        service.check_vaults()?;
-        match service.key_holder.forgive_malformed(tenant) {
-            Ok(()) => service.note(tenant, What::MalformedReset, &by),
+        service.node.check_vaults()?;
+        match service.node.key_holder.forgive_malformed(tenant) {
+            Ok(()) => service.log.note(tenant, What::MalformedReset, &by),
             Err(KeyHolderError::UnknownTenant) => Err(Refused::TenantUnknown),
             Err(cause) => Err(cause.into()),
         }
@@ -267,7 +268,7 @@ pub(super) async fn reset_attempts(
     let (PathBytes(tenant), PathBytes(handle)) =
         (PathBytes::<16>::parse(&tenant)?, PathBytes::<32>::parse(&handle)?);
     let (tenant, handle) = (TenantId::new(tenant), Handle::new(handle));
-    let noted = app.ask(move |service| service.reset_attempts(&tenant, &handle, &by)).await?;
+    let noted = app.ask(move |service| service.subjects.reset_attempts(&tenant, &handle, &by)).await?;
     body::answer(StatusCode::OK, &ResetAttempts { receipt: app.sealed(noted).await? })
 }
 
@@ -279,7 +280,7 @@ pub(super) async fn rotate_keys(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     // It writes every template anew.
-    app.service.check_room()?;
+    app.service.log.check_room()?;
     let (tenant, at_work) = (TenantId::new(tenant), Arc::clone(&app));
     let (standing, noted) = blocking(move || Ok(at_work.rotations.start(tenant, Some(&by))?)).await?;
     let status = bodies::rotation(tenant, standing);
@@ -310,11 +311,11 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     }
     match app.service.undecided() {
         None => {
-            let away = app.service.key_holder.seats().into_iter().filter_map(|holder| {
+            let away = app.service.node.key_holder.seats().into_iter().filter_map(|holder| {
                 let (seat, address) = (holder.seat, holder.address);
                 holder.away.map(|why| format!("key-holder {seat} of 3 ({address}) is away: {why}\n"))
             });
-            let counted = app.service.key_holder_watch.status().as_deref().map(counted);
+            let counted = app.service.node.key_holder_watch.status().as_deref().map(counted);
             std::iter::once("ready\n".to_owned())
                 .chain(away)
                 .chain(counted)
@@ -345,9 +346,9 @@ fn counted(status: &Status) -> String {
 
 /// `GET /metrics`: Prometheus text. The counts of the service come first, those of its verdict cache after them.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
-    let page = app.metrics.render(&app.service.counters, &app.gauges())
-        + &metrics::tenants::usage(&app.service.directory.tenant_usage())
-        + &metrics::verdicts::verdicts(&app.service.directory.all());
+    let page = app.metrics.render(&app.service.node.counters, &app.gauges())
+        + &metrics::tenants::usage(&app.service.tenants.tenant_usage())
+        + &metrics::verdicts::verdicts(&app.service.tenants.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }
 

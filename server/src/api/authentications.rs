@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, UnprovenAuthentication};
-use trefoil_service::logins::LoginRequest;
-use trefoil_service::tenant::{Scope, Tenant};
+use trefoil_service::login::logins::LoginRequest;
+use trefoil_service::tenants::tenant::{Scope, Tenant};
 
 /// `POST /v1/authentications`
 pub(super) async fn authenticate(
@@ -25,13 +25,16 @@ pub(super) async fn authenticate(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
     let _work = caller.work(&app).await?;
-    let began_ns = app.service.clock.monotonic_ns();
-    app.service.check_room()?;
+    let began_ns = app.service.node.clock.monotonic_ns();
+    app.service.log.check_room()?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let login = login(&app, &caller, &bytes);
     let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
-    app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
+    app.service
+        .logins
+        .pace
+        .answered_in(Duration::from_nanos(app.service.node.clock.monotonic_ns() - began_ns));
     caller.decided(answer.decision);
     body::sized_answer(StatusCode::OK, &answer, json_bytes(&answer))
 }
@@ -40,7 +43,7 @@ pub(super) async fn authenticate(
 pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Authenticated, Problem> {
     let (request, form) = request(&caller.tenant, json)?;
     // In a box, because what encloses this future is moved several times before it begins.
-    let answer = Box::pin(app.service.login(&caller.tenant, &caller.failures, request)).await?;
+    let answer = Box::pin(app.service.logins.login(&caller.tenant, &caller.failures, request)).await?;
     bodies::authenticated(&answer, form)
 }
 

@@ -23,8 +23,8 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::task::yield_now;
 use trefoil_api::{AuthenticatedBatch, BATCH_MAX, Outcome};
-use trefoil_service::tenant::Scope;
-use trefoil_service::usage::Used;
+use trefoil_service::tenants::tenant::Scope;
+use trefoil_service::tenants::usage::Used;
 
 /// `POST /v1/authentications/batch`. Each entry is a login of its own. A refusal of the whole batch comes before any entry is begun.
 pub(super) async fn authenticate(
@@ -36,8 +36,8 @@ pub(super) async fn authenticate(
     // Counts as the largest batch until its size is known.
     caller.widen(&app, BATCH_MAX)?;
     let mut work = caller.work(&app).await?;
-    let began_ns = app.service.clock.monotonic_ns();
-    app.service.check_room()?;
+    let began_ns = app.service.node.clock.monotonic_ns();
+    app.service.log.check_room()?;
     let mut failures = Failures::of(&request);
     let bytes = body::json_bytes(request, BATCH_JSON_BYTES_MAX, &app.limits).await?;
     let UnreadBatch { authentications } = body::parse(&bytes)?;
@@ -48,7 +48,10 @@ pub(super) async fn authenticate(
     let all = together(logins, &mut answers);
     // Entries without an answer by then are timed out.
     let _ = tokio::time::timeout(app.limits.answer_timeout(), all).await;
-    app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
+    app.service
+        .logins
+        .pace
+        .answered_in(Duration::from_nanos(app.service.node.clock.monotonic_ns() - began_ns));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(late()))).collect();
     let mut bytes = 0;
     let results = answers.iter().map(|answer| match answer {

@@ -1,6 +1,7 @@
 //! Reading bodies: media type, size and time are bounded before anything is parsed.
 
 use crate::limits::LiveLimits;
+use crate::openapi::JSON;
 use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -11,9 +12,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
 use trefoil_contents::{parse_error, shown};
-
-/// The media type of most bodies.
-pub(crate) const JSON: &str = "application/json";
 
 /// Reads and parses a body in JSON of at most `bytes_max`.
 pub(super) async fn json<T: DeserializeOwned>(

@@ -1,8 +1,8 @@
 //! Callers: a tenant's API key, or an operator's token.
 
-use super::needs::Needs;
 use super::uses::is_use_of;
 use crate::app::App;
+use crate::openapi::Needs;
 use crate::problem::{Code, Problem};
 use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::http::request::Parts;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 use trefoil_api::Decision;
 use trefoil_attest::SERVICE;
 use trefoil_service::Refused;
-use trefoil_service::directory::api_keys::Known;
-use trefoil_service::distinct_failures::DistinctFailures;
-use trefoil_service::notes::By;
-use trefoil_service::pace::{Place, Work};
-use trefoil_service::tenant::{Scope, Scopes, Tenant};
-use trefoil_service::usage::{KeyUses, Used};
+use trefoil_service::limits::distinct_failures::DistinctFailures;
+use trefoil_service::limits::pace::{Place, Work};
+use trefoil_service::tenants::directory::api_keys::Known;
+use trefoil_service::tenants::notes::By;
+use trefoil_service::tenants::tenant::{Scope, Scopes, Tenant};
+use trefoil_service::tenants::usage::{KeyUses, Used};
 use trefoil_types::{ApiKeyId, TenantId};
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
@@ -44,18 +44,18 @@ impl Caller {
     /// A known caller, with a place for one login.
     fn of(app: &App, known: Known) -> Result<Caller, Problem> {
         let Known { tenant, scopes, id, uses, failures } = known;
-        let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
+        let place = app.service.logins.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
         Ok(Caller { tenant, scopes, id, failures, uses, place })
     }
 
     /// Waits until the tenant has room for one more request in work. Call it before the body is read.
     pub(super) async fn work(&self, app: &App) -> Result<Work, Problem> {
-        app.service.pace.work(&self.place, app.limits.answer_timeout()).await.ok_or_else(crowded)
+        app.service.logins.pace.work(&self.place, app.limits.answer_timeout()).await.ok_or_else(crowded)
     }
 
     /// Counts this request as this many logins in flight, from now on.
     pub(super) fn widen(&mut self, app: &App, logins: usize) -> Result<(), Problem> {
-        app.service.pace.widen(&mut self.place, logins).ok_or_else(crowded)
+        app.service.logins.pace.widen(&mut self.place, logins).ok_or_else(crowded)
     }
 
     /// Reduces its count to this many.
@@ -91,8 +91,8 @@ impl FromRequestParts<Arc<App>> for Caller {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
         check_ready(app)?;
         let key = bearer(&parts.headers)?.ok_or(Refused::Caller)?;
-        let directory = &app.service.directory;
-        let known = app.service.found(|| directory.caller(key, app.service.now())).await?;
+        let directory = &app.service.tenants;
+        let known = app.service.tenants.found(|| directory.caller(key, app.service.node.now())).await?;
         is_use_of(&known.uses);
         Caller::of(app, known)
     }
@@ -102,22 +102,22 @@ impl FromRequestParts<Arc<App>> for Operator {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Operator, Problem> {
-        app.service.check_heard()?;
+        app.service.node.check_heard()?;
         let token = bearer(&parts.headers)?.unwrap_or("");
         let operators = &app.service.operators;
-        let acting = app.service.found(|| operators.caller(token, app.service.now())).await?;
+        let acting = app.service.tenants.found(|| operators.caller(token, app.service.node.now())).await?;
         let needs = parts.extensions.get::<Needs>().copied();
         let Needs { role, changes } =
             needs.ok_or_else(|| Problem::internal("a route that operators use needs no role"))?;
         if acting.role >= role {
             if let Some(tenant) = named_tenant(parts, app).await {
-                app.service.expect_tenant(&tenant).await;
+                app.service.tenants.expect_tenant(&tenant).await;
             }
             return Ok(Operator(acting.by));
         }
         if let Some(action) = changes {
             let tenant = named_tenant(parts, app).await.unwrap_or(SERVICE);
-            app.service.note_refusal(tenant, action, acting.by, app.limits.answer_timeout()).await;
+            app.service.log.note_refusal(tenant, action, acting.by, app.limits.answer_timeout()).await;
         }
         let detail =
             format!("the role {} does not allow this; it needs the role {}", acting.role.name(), role.name());
@@ -167,8 +167,8 @@ impl<const N: usize> FromRequestParts<Arc<App>> for Cursor<N> {
 
 /// Before a credential is looked at.
 fn check_ready(app: &App) -> Result<(), Problem> {
-    app.service.unready().map_or(Ok(()), |why| Err(Problem::new(Code::Draining, why)))?;
-    Ok(app.service.check_heard()?)
+    app.service.node.unready().map_or(Ok(()), |why| Err(Problem::new(Code::Draining, why)))?;
+    Ok(app.service.node.check_heard()?)
 }
 
 fn crowded() -> Problem {

@@ -20,7 +20,7 @@ pub(super) async fn hand_in(State(app): State<Arc<App>>, request: Request) -> Re
     let (size, witnesses) = blocking(move || {
         let note = std::str::from_utf8(&note)
             .map_err(|_| Problem::new(Code::MalformedRequest, WitnessError::Note.to_string()))?;
-        Ok(app.service.cosign(note)?)
+        Ok(app.service.log.cosign(note)?)
     })
     .await?;
     body::answer(StatusCode::OK, &json!({ "size": size, "witnesses": witnesses }))
@@ -28,7 +28,7 @@ pub(super) async fn hand_in(State(app): State<Arc<App>>, request: Request) -> Re
 
 /// `GET /v1/log/checkpoint`: the largest head that a witness has cosigned, with all cosignatures of it; without witnesses, the newest head.
 pub(super) async fn newest(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    Ok(answer(app.ask(|service| service.checkpoint(None)).await?))
+    Ok(answer(app.ask(|service| service.log.checkpoint(None)).await?))
 }
 
 /// `GET /v1/log/checkpoint/{size}`: the head of the log of `size` seals, signed, with all cosignatures of it.
@@ -37,7 +37,7 @@ pub(super) async fn of_size(
     size: Result<Path<u64>, PathRejection>,
 ) -> Result<Response, Problem> {
     let Path(size) = size.map_err(|_| Problem::new(Code::MalformedRequest, "a size is a whole number"))?;
-    Ok(answer(app.ask(move |service| service.checkpoint(Some(size))).await?))
+    Ok(answer(app.ask(move |service| service.log.checkpoint(Some(size))).await?))
 }
 
 fn answer(note: String) -> Response {

@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
-use trefoil_service::usage::Used;
+use trefoil_service::tenants::usage::Used;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
@@ -38,7 +38,7 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     let (method, version) = (request.method().clone(), request.version());
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let started = app.service.clock.monotonic_ns();
+    let started = app.service.node.clock.monotonic_ns();
     let (mut response, uses) = match head::check(&request) {
         Ok(()) => with_uses(contain(next.run(request))).await,
         Err(refused) => (refused.into_response(), None),
@@ -64,7 +64,7 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     }
     let status = response.status().as_u16();
     let code = problem.as_ref().map(Problem::code);
-    let took_ns = app.service.clock.monotonic_ns() - started;
+    let took_ns = app.service.node.clock.monotonic_ns() - started;
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     app.metrics.responded(method.as_str(), route, status, code, took_ns);
     let (code, us) = (code.map_or("-", |code| code.name()), took_ns / 1_000);

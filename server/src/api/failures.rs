@@ -32,7 +32,7 @@ impl Failures {
         let status = code.status().as_u16();
         match status {
             500.. => *self.counts.entry(code).or_default() += 1,
-            401 | 403 if app.refusals.takes(status, app.service.clock.monotonic_ns()) => {
+            401 | 403 if app.refusals.takes(status, app.service.node.clock.monotonic_ns()) => {
                 let (request_id, code, sampled) = (&self.request_id, code.name(), ONE_A_SECOND);
                 tracing::info!(request_id, route = BATCHES, status, code, sampled, "login refused");
             }

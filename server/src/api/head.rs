@@ -1,6 +1,6 @@
 //! What the rules of HTTP say about the head of every request (RFC 9110, 9112), before its route is looked at.
 
-use super::sizes::HEAD_BYTES_MAX;
+use crate::limits::{HEAD_BYTES_MAX, too_large_head};
 use crate::problem::{Code, Problem};
 use axum::extract::Request;
 use axum::http::uri::Authority;
@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, Version, header};
 /// Refuses a head that is too large, or that two programs could read in two ways.
 pub(super) fn check(request: &Request) -> Result<(), Problem> {
     if bytes(request) > HEAD_BYTES_MAX {
-        return Err(Problem::new(Code::HeadTooLarge, too_large()));
+        return Err(Problem::new(Code::HeadTooLarge, too_large_head()));
     }
     let unclear = |why| Err(Problem::new(Code::MalformedRequest, why));
     let headers = request.headers();
@@ -39,13 +39,6 @@ pub(super) fn check(request: &Request) -> Result<(), Problem> {
             Err(Problem::new(Code::TransferCodingUnknown, detail))
         }
     }
-}
-
-/// The bounds of a head, also of one that cannot be read.
-pub(crate) fn too_large() -> String {
-    format!(
-        "path and headers have more than {HEAD_BYTES_MAX} bytes, or there are more than 100 headers over HTTP/1.1"
-    )
 }
 
 /// The size of a request's head. HTTP/2 counts 32 bytes for each header besides its name and value.

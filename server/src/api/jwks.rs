@@ -47,7 +47,7 @@ struct Key {
 
 /// `GET /.well-known/jwks.json`
 pub(super) async fn keys(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let mut response = body::answer(StatusCode::OK, &set(&app.service.trust_root.root()))?;
+    let mut response = body::answer(StatusCode::OK, &set(&app.service.keys.root()))?;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
     Ok(response)
 }

@@ -15,8 +15,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::tree::Hash;
-use trefoil_service::log_store::{self, LogError};
-use trefoil_service::tiles::Tile;
+use trefoil_service::log::log_store::{self, LogError};
+use trefoil_service::log::tiles::Tile;
 use trefoil_storage::store::Store;
 
 /// Two numbers of a path.
@@ -24,7 +24,7 @@ type Numbers = Result<Path<(u64, u64)>, PathRejection>;
 
 /// `GET /v1/log/head`: the newest seal, CBOR. It signs the log of all seals before it.
 pub(super) async fn head(State(app): State<Arc<App>>, asked: HeaderMap) -> Result<Response, Problem> {
-    let (number, seal) = blocking(move || newest(app.service.store.as_ref())).await?;
+    let (number, seal) = blocking(move || newest(app.service.node.store.as_ref())).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/cbor".to_owned()),
         (header::CONTENT_LOCATION, format!("/v1/seals/{number}")),
@@ -57,7 +57,7 @@ pub(super) async fn tile(
         Problem::new(Code::MalformedRequest, detail)
     })?;
     let bytes = blocking(move || {
-        Ok(tile.read(app.service.store.as_ref()).map_err(|cause| app.service.unlogged(cause))?)
+        Ok(tile.read(app.service.node.store.as_ref()).map_err(|cause| app.service.log.unlogged(cause))?)
     });
     let none =
         || Problem::new(Code::SealUnknown, "the newest seal signs a log that ends before this tile does");
@@ -77,12 +77,13 @@ async fn prove(
     proof: impl FnOnce(&dyn Store) -> Result<Option<Vec<Hash>>, LogError> + Send + 'static,
 ) -> Result<Vec<String>, Problem> {
     blocking(move || {
-        let (signed, _) = newest(app.service.store.as_ref())?;
+        let (signed, _) = newest(app.service.node.store.as_ref())?;
         if size > signed {
             let detail = format!("the newest seal signs a log of {signed}; ask for at most that size");
             return Err(Problem::new(Code::SealUnknown, detail));
         }
-        let proof = proof(app.service.store.as_ref()).map_err(|cause| app.service.unlogged(cause))?;
+        let proof =
+            proof(app.service.node.store.as_ref()).map_err(|cause| app.service.log.unlogged(cause))?;
         let proof = proof.ok_or_else(|| {
             let detail = "a seal is below its log's size, and an old size is between 1 and the new one";
             Problem::new(Code::MalformedRequest, detail)

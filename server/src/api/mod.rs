@@ -50,7 +50,6 @@ mod failures;
 mod head;
 mod jwks;
 mod log;
-mod needs;
 mod once;
 mod operators;
 mod page;
@@ -64,11 +63,6 @@ mod subjects;
 mod templates;
 mod usage;
 mod uses;
-
-pub(crate) use body::JSON;
-pub(crate) use head::too_large as too_large_head;
-pub(crate) use needs::Needs;
-pub(crate) use sizes::HEAD_BYTES_MAX;
 
 use crate::app::App;
 use crate::problem::{Code, Problem};

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_matching::IDEMPOTENCY_KEY_BYTES_MAX;
-use trefoil_service::notes::{By, Created, Outcome};
+use trefoil_service::tenants::notes::{By, Created, Outcome};
 use trefoil_service::{Refused, Service};
 use trefoil_storage::store::Once;
 
@@ -21,11 +21,11 @@ pub(super) async fn create<T: Send + 'static>(
 ) -> Result<Outcome<T>, Problem> {
     by.once = key(headers)?.map(|key| {
         let parts = [path.as_bytes(), body];
-        let request_digest = app.service.directory.keyed_digest(b"trefoil/create/1", &parts);
-        Once { operator: by.operator, key, request_digest, at: app.service.now() }
+        let request_digest = app.service.tenants.keyed_digest(b"trefoil/create/1", &parts);
+        Once { operator: by.operator, key, request_digest, at: app.service.node.now() }
     });
     let app = Arc::clone(app);
-    blocking(move || Ok(app.service.create_once(&by, || create(&app.service, &by))?)).await
+    blocking(move || Ok(app.service.log.create_once(&by, || create(&app.service, &by))?)).await
 }
 
 /// Marks an answer that is an earlier request's.

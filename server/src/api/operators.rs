@@ -16,8 +16,8 @@ use trefoil_api::{
     AuditPage, ChangedOperator, CreateOperator, CreateOperatorToken, CreatedOperatorToken, Hex, OperatorPage,
 };
 use trefoil_service::Service;
-use trefoil_service::notes::{By, Outcome};
-use trefoil_service::operators::NewToken;
+use trefoil_service::tenants::notes::{By, Outcome};
+use trefoil_service::tenants::operators::NewToken;
 use trefoil_types::{OperatorId, TenantId};
 
 /// `POST /v1/operators`. Only this answer shows the token.
@@ -26,12 +26,12 @@ pub(super) async fn create(
     Operator(by): Operator,
     request: Request,
 ) -> Result<Response, Problem> {
-    app.service.check_room()?;
+    app.service.log.check_room()?;
     let headers = request.headers().clone();
     let bytes = body::json_bytes(request, JSON_BYTES_MAX, &app.limits).await?;
     let CreateOperator { name, role, expires_at } = body::parse(&bytes)?;
     let create = move |service: &Service, by: &By| {
-        service.operators.create((name, role, expires_at), by, service.now())
+        service.operators.create((name, role, expires_at), by, service.node.now())
     };
     let of = ("/v1/operators".to_owned(), &bytes[..]);
     created(&app, once::create(&app, &headers, of, by, create).await?).await
@@ -44,12 +44,12 @@ pub(super) async fn create_token(
     PathBytes(operator): PathBytes<8>,
     request: Request,
 ) -> Result<Response, Problem> {
-    app.service.check_room()?;
+    app.service.log.check_room()?;
     let headers = request.headers().clone();
     let bytes = body::json_bytes(request, JSON_BYTES_MAX, &app.limits).await?;
     let CreateOperatorToken { expires_at } = body::parse(&bytes)?;
     let create = move |service: &Service, by: &By| {
-        service.operators.add_token(&OperatorId::new(operator), expires_at, by, service.now())
+        service.operators.add_token(&OperatorId::new(operator), expires_at, by, service.node.now())
     };
     let of = (format!("/v1/operators/{}/tokens", hex::encode(operator)), &bytes[..]);
     created(&app, once::create(&app, &headers, of, by, create).await?).await
@@ -98,7 +98,7 @@ pub(super) async fn revoke(
     PathBytes(operator): PathBytes<8>,
 ) -> Result<Response, Problem> {
     let operator = OperatorId::new(operator);
-    let revoke = move |service: &Service| service.operators.revoke(&operator, &by, service.now());
+    let revoke = move |service: &Service| service.operators.revoke(&operator, &by, service.node.now());
     let (revoked, noted) = app.ask(revoke).await?;
     let receipt = app.sealed(noted).await?;
     body::answer(StatusCode::OK, &ChangedOperator { operator: bodies::operator(revoked), receipt })
@@ -116,7 +116,7 @@ pub(super) async fn revoke_token(
     })?;
     let operator = OperatorId::new(operator);
     let revoke =
-        move |service: &Service| service.operators.revoke_token(&operator, number, &by, service.now());
+        move |service: &Service| service.operators.revoke_token(&operator, number, &by, service.node.now());
     let (operator, noted) = app.ask(revoke).await?;
     let receipt = app.sealed(noted).await?;
     body::answer(StatusCode::OK, &ChangedOperator { operator: bodies::operator(operator), receipt })
@@ -144,7 +144,7 @@ pub(super) async fn audit(
     })?;
     let read = move || {
         let tenant = tenant.map(|tenant| TenantId::new(tenant.0));
-        let (entries, next) = app.service.audit(from, tenant.as_ref())?;
+        let (entries, next) = app.service.log.audit(from, tenant.as_ref())?;
         let entries = entries.into_iter().map(bodies::audit_entry).collect::<Result<_, _>>()?;
         Ok(AuditPage { entries, next })
     };

@@ -15,10 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use trefoil_api::{EndedSession, Hex, LiveSession, PROOF_MEDIA_TYPE, ProofSession, SessionPage};
 use trefoil_service::Refused;
-use trefoil_service::proofs::counters::Event;
-use trefoil_service::proofs::quota::{COST_INVALID, COST_STALE, Upload};
-use trefoil_service::sessions::{self, Opened};
-use trefoil_service::tenant::Scope;
+use trefoil_service::counters::proofs::Event;
+use trefoil_service::limits::quota::{COST_INVALID, COST_STALE, Upload};
+use trefoil_service::sessions::opening::Opened;
+use trefoil_service::sessions::rows;
+use trefoil_service::tenants::tenant::Scope;
 use trefoil_types::SessionId;
 use trefoil_zkp::envelope::ProofEnvelope;
 
@@ -33,26 +34,26 @@ pub(super) async fn open(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
-    app.service.check_room()?;
+    app.service.log.check_room()?;
     let (upload, caller) = enter(&app, caller).await?;
     let envelope = match read(&app, request).await {
         Ok(envelope) => envelope,
         Err(problem) => {
-            app.service.counters.proofs.count(Event::Malformed);
+            app.service.node.counters.proofs.count(Event::Malformed);
             upload.settle(cost(&problem));
             return Err(problem);
         }
     };
     let patience = app.limits.answer_timeout();
     let Opened { id, expires_at, receipt } =
-        app.service.open_session(&caller.tenant, upload, envelope, patience).await?;
+        app.service.sessions.open_session(&caller.tenant, upload, envelope, patience).await?;
     let receipt = bodies::receipt(receipt, Encoding::Compact)?;
     body::answer(StatusCode::CREATED, &ProofSession { session_id: Hex(id.to_bytes()), expires_at, receipt })
 }
 
 /// Admits an upload, before a byte of its body is read.
 async fn enter(app: &App, caller: Caller) -> Result<(Upload, Caller), Problem> {
-    let refused = match app.service.admit_upload(&caller.tenant, caller.id) {
+    let refused = match app.service.sessions.admit_upload(&caller.tenant, caller.id) {
         Ok(upload) => return Ok((upload, caller)),
         Err(refused @ Refused::NoProofs) => return Err(refused.into()),
         Err(refused) => refused,
@@ -86,9 +87,9 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
     let from = SessionId::new(from);
-    let page = app.ask(move |service| service.sessions.list(&caller.tenant, &from, service.now()));
+    let page = app.ask(move |service| service.sessions.rows.list(&caller.tenant, &from, service.node.now()));
     let (sessions, next) = page.await?;
-    let session = |sessions::LiveSession { id, opened_at, expires_at }| LiveSession {
+    let session = |rows::LiveSession { id, opened_at, expires_at }| LiveSession {
         session_id: Hex(id.to_bytes()),
         opened_at,
         expires_at,
@@ -105,7 +106,7 @@ pub(super) async fn end(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
     let patience = app.limits.answer_timeout();
-    let receipt = app.service.end_session(&caller.tenant, SessionId::new(id), patience).await?;
+    let receipt = app.service.sessions.end_session(&caller.tenant, SessionId::new(id), patience).await?;
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     body::answer(StatusCode::OK, &EndedSession { session_id: Hex(id), receipt })
 }

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
-use trefoil_service::{Refused, Service, log_store, signing_keys};
+use trefoil_service::keys::signing_keys;
+use trefoil_service::log::log_store;
+use trefoil_service::{Refused, Service};
 use trefoil_types::TenantId;
 
 /// For answers that never change: a year, the longest time that caches honour.
@@ -25,7 +27,7 @@ pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 pub(super) async fn keys(State(app): State<Arc<App>>, asked: HeaderMap) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
-    let json = app.service.trust_root.root().to_json();
+    let json = app.service.keys.root().to_json();
     // A digest and not the version, because a cosignature can be added to the same version.
     let digest = Sha3_256::digest(&json);
     tagged(&asked, &hex::encode(&digest[..16]), (headers, json).into_response())
@@ -39,7 +41,7 @@ pub(super) async fn keys_version(
 ) -> Result<Response, Problem> {
     let Path(number) = number
         .map_err(|_| Problem::new(Code::MalformedRequest, "a trust root's version is a whole number"))?;
-    let newest = app.service.trust_root.root().version();
+    let newest = app.service.keys.root().version();
     let unknown = || Problem::new(Code::TrustRootUnknown, format!("the newest version is {newest}"));
     if number > newest {
         return Err(unknown());
@@ -74,8 +76,8 @@ pub(super) async fn seal_header(State(app): State<Arc<App>>, number: Number) -> 
 pub(super) async fn pruned_seal(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
     let number = parse(number)?;
     let pruned = blocking(move || {
-        Ok(log_store::pruned(app.service.store.as_ref(), number)
-            .map_err(|cause| app.service.unlogged(cause))?)
+        Ok(log_store::pruned(app.service.node.store.as_ref(), number)
+            .map_err(|cause| app.service.log.unlogged(cause))?)
     });
     let none = || {
         let detail =
@@ -95,8 +97,8 @@ fn parse(number: Number) -> Result<u64, Problem> {
 async fn entry(app: Arc<App>, number: Number) -> Result<LogEntry, Problem> {
     let number = parse(number)?;
     let entry = blocking(move || {
-        Ok(log_store::entry(app.service.store.as_ref(), number)
-            .map_err(|cause| app.service.unlogged(cause))?)
+        Ok(log_store::entry(app.service.node.store.as_ref(), number)
+            .map_err(|cause| app.service.log.unlogged(cause))?)
     });
     entry.await?.ok_or_else(|| Problem::new(Code::SealUnknown, "no seal has this number yet"))
 }
@@ -134,10 +136,10 @@ pub(super) async fn fhe_keys(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     let tenant = TenantId::new(tenant);
-    app.service.expect_tenant(&tenant).await;
+    app.service.tenants.expect_tenant(&tenant).await;
     let read = move |service: &Service| {
-        let tenant = service.directory.tenant(&tenant)?;
-        let key = service.key_holder.sealing_key()?;
+        let tenant = service.tenants.tenant(&tenant)?;
+        let key = service.node.key_holder.sealing_key()?;
         Ok(FheKeys {
             tenant: Hex(tenant.id.to_bytes()),
             probe_mode: tenant.policy.probe,
@@ -151,7 +153,7 @@ pub(super) async fn fhe_keys(
 
 /// `GET /.well-known/trefoil-configuration`
 pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let configuration = described(app.service.trust_root.root().issuer(), app.config.proofs.session_life_s);
+    let configuration = described(app.service.keys.root().issuer(), app.config.proofs.session_life_s);
     body::answer(StatusCode::OK, &configuration)
 }
 
@@ -182,7 +184,7 @@ pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
         "fhe_keys": "/v1/fhe/keys/{tenant}",
         "probe_modes": ["plain", "shared"],
         "attestation_forms": ["full", "compact", "none"],
-        "request_freshness_s": trefoil_service::replay::FRESHNESS_S,
+        "request_freshness_s": trefoil_service::FRESHNESS_S,
         "session_life_s": session_life_s,
         "epoch_s": trefoil_zkp::EPOCH_SECONDS,
         "attestation_life_s_max": trefoil_attest::LIFETIME_SECONDS_MAX,

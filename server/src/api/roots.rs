@@ -12,7 +12,7 @@ use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Base64, Hex, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey};
 use trefoil_attest::What;
-use trefoil_service::tenant::Scope;
+use trefoil_service::tenants::tenant::Scope;
 use trefoil_service::{Refused, Service};
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{RootStatement, SignedRoot};
@@ -32,8 +32,8 @@ pub(super) async fn publish(
     let publish = move |service: &Service| {
         let root = || SignedRoot { statement: statement.clone(), signature: signature.clone() };
         let failed = |refused: &Refused| matches!(refused, Refused::Fault | Refused::NoRoom);
-        let publish = || service.directory.publish_root(&tenant, root(), service.now());
-        service.disk.with_reserve(publish, failed)
+        let publish = || service.tenants.publish_root(&tenant, root(), service.node.now());
+        service.node.disk.with_reserve(publish, failed)
     };
     let (published, published_at) = app.ask(publish).await?;
     let RootStatement { generation, generation_min, root, .. } = &published;
@@ -63,8 +63,8 @@ pub(super) async fn log(
         Problem::new(Code::MalformedRequest, "the query is `from` and a generation, or nothing")
     })?;
     let tenant = TenantId::new(tenant);
-    app.service.expect_tenant(&tenant).await;
-    let page = app.ask(move |service| service.directory.root_log(&tenant, from)).await?;
+    app.service.tenants.expect_tenant(&tenant).await;
+    let page = app.ask(move |service| service.tenants.root_log(&tenant, from)).await?;
     body::answer(StatusCode::OK, &bodies::root_log(tenant, page))
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn register_key(
     let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let register = move |service: &Service| {
         let tenant = TenantId::new(tenant);
-        service.directory.register_issuer_key(&tenant, &key.ml_dsa_65.0, &by, service.now())
+        service.tenants.register_issuer_key(&tenant, &key.ml_dsa_65.0, &by, service.node.now())
     };
     let (key, noted) = app.ask(register).await?;
     let (key_id, receipt) = (Hex(key.to_bytes()), app.sealed(noted).await?);

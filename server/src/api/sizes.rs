@@ -1,8 +1,5 @@
 //! How much of a request is read.
 
-/// Bytes of a request head: path and headers, as HTTP/2 counts them (RFC 9113 section 10.5.1).
-pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
-
 /// Largest JSON body without an embedding.
 pub(super) const JSON_BYTES_MAX: usize = 4 * 1024;
 /// Largest JSON body with an embedding (128 numbers of 24 digits) or an ML-DSA-65 signature (4.4 KB in base64).

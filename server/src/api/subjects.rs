@@ -11,8 +11,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Hex, OwnTenant, Revoked, Subject, SubjectPage, SubjectState};
-use trefoil_service::revocation;
-use trefoil_service::tenant::Scope;
+use trefoil_service::subjects::revocation;
+use trefoil_service::tenants::tenant::Scope;
 use trefoil_storage::store::{self, Handle};
 
 /// Subjects in one page of the list.
@@ -27,7 +27,7 @@ pub(super) async fn list(
     caller.require(Scope::Enrol)?;
     let dimension = caller.tenant.policy.dimension;
     let (tenant, from) = (caller.tenant.id, Handle::new(from));
-    let subjects = app.ask(move |service| Ok(service.store.subjects(&tenant, &from, PAGE + 1)?)).await?;
+    let subjects = app.ask(move |service| Ok(service.node.store.subjects(&tenant, &from, PAGE + 1)?)).await?;
     let next = subjects.get(PAGE).map(|subject| Hex(subject.handle.to_bytes()));
     let subjects = subjects.into_iter().take(PAGE).map(|subject| shown(subject, dimension)).collect();
     body::answer(StatusCode::OK, &SubjectPage { subjects, next })
@@ -42,7 +42,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
     let (handle, dimension) = (Handle::new(handle), caller.tenant.policy.dimension);
-    let found = app.ask(move |service| service.subject(&caller.tenant.id, &handle)).await?;
+    let found = app.ask(move |service| service.subjects.subject(&caller.tenant.id, &handle)).await?;
     let found = found
         .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no subject has a template under this handle"))?;
     let subject = shown(found, dimension);
@@ -66,7 +66,7 @@ pub(super) async fn revoke(
     caller.require(Scope::Enrol)?;
     let patience = app.limits.answer_timeout();
     let revocation::Revoked { generation, revoked_at, receipt } =
-        app.service.revoke(&caller.tenant, Handle::new(handle), patience).await?;
+        app.service.subjects.revoke(&caller.tenant, Handle::new(handle), patience).await?;
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     body::answer(StatusCode::OK, &Revoked { handle: Hex(handle), generation, revoked_at, receipt })
 }
@@ -78,8 +78,8 @@ pub(super) async fn tenant(State(app): State<Arc<App>>, caller: Caller) -> Resul
     let own = app.ask(move |service| {
         Ok(OwnTenant {
             tenant_id: Hex(id.to_bytes()),
-            locked_out: service.locked_out(&id),
-            distinct_failures_refused: service.directory.refused_for_failures(Some(&id)),
+            locked_out: service.subjects.locked_out(&id),
+            distinct_failures_refused: service.tenants.refused_for_failures(Some(&id)),
         })
     });
     body::answer(StatusCode::OK, &own.await?)

@@ -12,10 +12,9 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Enrolled, Enrolment, Erased, Hex, Replaced};
-use trefoil_service::Service;
-use trefoil_service::enrolments::{self, EnrolmentRequest};
-use trefoil_service::tenant::Scope;
-use trefoil_service::usage::Used;
+use trefoil_service::subjects::enrolments::{self, EnrolmentRequest};
+use trefoil_service::tenants::tenant::Scope;
+use trefoil_service::tenants::usage::Used;
 use trefoil_types::Handle;
 
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -28,13 +27,8 @@ pub(super) async fn enrol(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request = read(&app, &caller, Handle::new(handle), request, Service::enrolment_digest).await?;
-    let patience = app.limits.answer_timeout();
-    let enrolments::Enrolled { generation, replayed, receipt } =
-        app.service.enrol(&caller.tenant, request, patience).await?;
-    if !replayed {
-        caller.used(Used::Enrolled);
-    }
+    let enrolments::Enrolled { generation, replayed, receipt, .. } =
+        stored(&app, &caller, (handle, false), request).await?;
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     let enrolled = Enrolled { handle: Hex(handle), generation, receipt };
     Ok(once::marked(body::answer(StatusCode::CREATED, &enrolled)?, replayed))
@@ -47,34 +41,36 @@ pub(super) async fn replace(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request = read(&app, &caller, Handle::new(handle), request, Service::replacement_digest).await?;
-    let patience = app.limits.answer_timeout();
-    let enrolments::Replaced { generation, replaced, replayed, receipt } =
-        app.service.replace(&caller.tenant, request, patience).await?;
-    if !replayed {
-        caller.used(Used::Enrolled);
-    }
+    let enrolments::Enrolled { generation, replaced, replayed, receipt } =
+        stored(&app, &caller, (handle, true), request).await?;
+    let replaced = replaced.ok_or_else(|| Problem::internal("a replacement was answered as an enrolment"))?;
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     let answer = Replaced { handle: Hex(handle), generation, replaced, receipt };
     Ok(once::marked(body::answer(StatusCode::OK, &answer)?, replayed))
 }
 
-/// Reads a template with its idempotency key.
-async fn read(
+/// Reads a template with its idempotency key, and stores it.
+async fn stored(
     app: &App,
     caller: &Caller,
-    handle: Handle,
+    (handle, replaces): ([u8; 32], bool),
     request: Request,
-    digest: fn(&Service, &Handle, &[u8]) -> [u8; 32],
-) -> Result<EnrolmentRequest, Problem> {
+) -> Result<enrolments::Enrolled, Problem> {
     caller.require(Scope::Enrol)?;
-    app.service.check_room()?;
+    app.service.log.check_room()?;
     let idempotency_key = idempotency_key(request.headers())?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
-    let face = bodies::face(embedding, shares);
-    let digest = digest(&app.service, &handle, &bytes);
-    Ok(EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key, digest })
+    let (subjects, handle, face) =
+        (&app.service.subjects, Handle::new(handle), bodies::face(embedding, shares));
+    let digest = subjects.digest(&handle, replaces, &bytes);
+    let request =
+        EnrolmentRequest { handle, replaces, face, issued_at, consent_ref, idempotency_key, digest };
+    let enrolled = subjects.enrol(&caller.tenant, request, app.limits.answer_timeout()).await?;
+    if !enrolled.replayed {
+        caller.used(Used::Enrolled);
+    }
+    Ok(enrolled)
 }
 
 /// The advice of an erasure that finds no subject: the common one says how to enrol.
@@ -88,7 +84,7 @@ pub(super) async fn delete(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
     let patience = app.limits.answer_timeout();
-    let erased = app.service.erase(caller.tenant.id, Handle::new(handle), patience).await;
+    let erased = app.service.subjects.erase(caller.tenant.id, Handle::new(handle), patience).await;
     let enrolments::Erased { generation, erased_at, receipt } = erased.map_err(|cause| {
         let problem = Problem::from(cause);
         match problem.code() {

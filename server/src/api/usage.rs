@@ -32,7 +32,8 @@ pub(super) async fn of_tenant(
 }
 
 async fn page(app: Arc<App>, tenant: TenantId, from: [u8; 8]) -> Result<Response, Problem> {
-    let read = move |service: &Service| service.directory.usage(&tenant, ApiKeyId::new(from), service.now());
+    let read =
+        move |service: &Service| service.tenants.usage(&tenant, ApiKeyId::new(from), service.node.now());
     let (rows, next) = app.ask(read).await?;
     body::answer(StatusCode::OK, &bodies::usage(tenant, rows, next))
 }

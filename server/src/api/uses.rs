@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use trefoil_service::usage::KeyUses;
+use trefoil_service::tenants::usage::KeyUses;
 
 tokio::task_local! {
     static USES: RefCell<Option<Arc<KeyUses>>>;

@@ -10,12 +10,12 @@ use trefoil_attest::witness::Witness;
 use trefoil_cache::Sampling;
 use trefoil_host::settings::listen_address_of;
 use trefoil_postgres::{Address, PasswordFiles, without_password};
-use trefoil_service::directory::VerdictRoom;
-use trefoil_service::distinct_failures::Bounds;
-use trefoil_service::pace::Pace;
-use trefoil_service::proofs::quota::QuotaConfig;
-use trefoil_service::retention::Keeping;
-use trefoil_service::wiring::VerdictCacheConfig;
+use trefoil_service::limits::distinct_failures::Bounds;
+use trefoil_service::limits::pace::Pace;
+use trefoil_service::limits::quota::QuotaConfig;
+use trefoil_service::log::retention::Keeping;
+use trefoil_service::tenants::directory::VerdictRoom;
+use trefoil_service::tenants::wiring::VerdictCacheConfig;
 use trefoil_storage::disk::DiskLimits;
 use trefoil_zkp::Circuit;
 

@@ -12,7 +12,7 @@
 use super::activity::{Activity, State};
 use super::turns::Turns;
 use crate::limits::LiveLimits;
-use crate::metrics::text::Text;
+use crate::text::Text;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -46,7 +46,7 @@ const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 512 * 1024;
 /// Bytes of a request head that the HTTP library reads. It refuses more itself: over HTTP/1.1 with a [`refusal`], over HTTP/2 without a
 /// problem document, so it reads more there.
-const HEAD_BYTES_READ: usize = 2 * crate::api::HEAD_BYTES_MAX;
+const HEAD_BYTES_READ: usize = 2 * crate::limits::HEAD_BYTES_MAX;
 const HTTP2_HEAD_BYTES_READ: u32 = 64 * 1024;
 /// Pause after a failed `accept`, which means that the process is out of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);

@@ -18,7 +18,7 @@ pub(super) fn in_place_of(bytes: &[u8]) -> Option<Bytes> {
         return None;
     }
     let problem = match status {
-        b"14" | b"31" => Problem::new(Code::HeadTooLarge, crate::api::too_large_head()),
+        b"14" | b"31" => Problem::new(Code::HeadTooLarge, crate::limits::too_large_head()),
         _ => Problem::new(
             Code::MalformedRequest,
             "the request line, a header, Content-Length or Transfer-Encoding is not as RFC 9112 says",

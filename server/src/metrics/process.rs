@@ -1,7 +1,7 @@
 //! The process, under the usual names of exporters: version, start, processor time, memory, open files. Read from `/proc`, so on
 //! Linux only. A figure that cannot be read is left out.
 
-use super::text::Text;
+use crate::text::Text;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 use trefoil_api::ProcessFigures;

@@ -1,7 +1,7 @@
 //! The proof intake in Prometheus text. Never labelled by caller or subject.
 
-use super::text::Text;
-use trefoil_service::proofs::counters::ProofCounters;
+use crate::text::Text;
+use trefoil_service::counters::proofs::ProofCounters;
 
 /// Values that are read at scrape time.
 #[derive(Clone, Copy, Debug)]

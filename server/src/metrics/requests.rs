@@ -6,8 +6,8 @@
     reason = "taken when a thread counts something for the first time, and by scrapes"
 )]
 
-use super::text::Text;
 use crate::problem::Code;
+use crate::text::Text;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

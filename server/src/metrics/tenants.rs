@@ -1,10 +1,10 @@
 //! What is counted by tenant. Labels name tenants by their identifiers, of which only the operator creates more.
 
 use super::Gauges;
-use super::text::Text;
+use crate::text::Text;
 use std::collections::BTreeMap;
 use trefoil_matching::Status;
-use trefoil_service::outcomes::TenantOutcomes;
+use trefoil_service::login::outcomes::TenantOutcomes;
 use trefoil_storage::store::UsageCounts;
 use trefoil_types::TenantId;
 

@@ -4,8 +4,10 @@
 mod document;
 pub(crate) mod examples;
 mod listener;
+mod needs;
 mod operation;
 
 pub(crate) use document::document;
 pub use listener::Listener;
-pub(crate) use operation::{Body, Caller, Method, Operation, Shape};
+pub(crate) use needs::Needs;
+pub(crate) use operation::{Body, Caller, JSON, Method, Operation, Shape};

@@ -1,12 +1,15 @@
 //! The description of one route.
 
-use crate::api::{JSON, Needs};
+use crate::openapi::needs::Needs;
 use crate::problem::Code;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
 use trefoil_api::{Role, Scope};
 use trefoil_attest::Kind;
+
+/// The media type of most bodies.
+pub(crate) const JSON: &str = "application/json";
 
 /// An HTTP method that routes use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use trefoil_attest::witness::WitnessError;
 use trefoil_matching::KeyHolderError;
 use trefoil_pipeline::{Refusal, RevealRefused, Stale};
 use trefoil_service::Refused;
-use trefoil_service::tenant::ProbeMode;
+use trefoil_service::tenants::tenant::ProbeMode;
 use trefoil_storage::store::StoreError;
 use trefoil_wallet::credentials::{ChainError, RootError};
 
@@ -238,8 +238,8 @@ impl From<StoreError> for Problem {
 mod tests {
     use super::*;
     use std::time::Duration;
+    use trefoil_service::Denied;
     use trefoil_service::NotFresh;
-    use trefoil_service::proofs::quota::Denied;
 
     /// The exact texts that callers have read since the first version: programs compare codes, people search for sentences.
     fn reads(refused: Refused, code: &str, detail: &str) {

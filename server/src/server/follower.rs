@@ -21,12 +21,12 @@ impl Server {
 impl Follower {
     /// The contents of the file of the next version; `None` if there is none.
     pub(crate) fn waiting(&self) -> Option<Vec<u8>> {
-        self.app.service.trust_root.waiting(&self.directory)
+        self.app.service.keys.waiting(&self.directory)
     }
 
     /// Shows the newest version that can be reached.
     pub(crate) fn follow(&self) {
-        match self.app.service.trust_root.follow(&self.directory) {
+        match self.app.service.keys.follow(&self.directory) {
             Ok(None) => {}
             Ok(Some(version)) => tracing::info!(version, "shows a newer trust root"),
             Err(cause) => tracing::warn!(%cause, "a newer trust root is not taken"),

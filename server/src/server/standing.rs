@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trefoil_attest::TrustRoot;
-use trefoil_service::signing_keys::TRUST_ROOT_FILE;
+use trefoil_service::keys::signing_keys::TRUST_ROOT_FILE;
 
 /// The description of a service at its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,16 +36,16 @@ impl Server {
         Standing {
             directory: std::path::absolute(self.directory.path())
                 .unwrap_or_else(|_| self.directory.path().to_owned()),
-            issuer: service.trust_root.root().issuer().to_owned(),
+            issuer: service.keys.root().issuer().to_owned(),
             public_url: config.server.public_url.clone(),
             key_holder: match config.key_holder.place() {
                 Ok(Place::Here) | Err(_) => "in this process".to_owned(),
                 Ok(Place::One(address)) => address.authority,
                 Ok(Place::Three(three)) => three.map(|address| address.authority).join(","),
             },
-            tenants: service.directory.count(),
+            tenants: service.tenants.count(),
             certificate_until: self.certificate.until(),
-            keys_until: service.keys_until(),
+            keys_until: service.keys.until(),
         }
     }
 
@@ -66,7 +66,7 @@ impl Server {
 
     /// The trust root, which relying parties pin.
     pub fn trust_root(&self) -> TrustRoot {
-        TrustRoot::clone(&self.app.service.trust_root.root())
+        TrustRoot::clone(&self.app.service.keys.root())
     }
 
     /// The certificate that clients pin when it is self-signed.

@@ -2,14 +2,17 @@
 
 use super::{StartError, not_opened};
 use crate::config::{self, Config, ConfigError};
+use crate::node_name;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trefoil_matching::KeyHolding;
 use trefoil_postgres::{Address, LINKS_OF_HANDLERS, Opening, Postgres, PostgresRegister, RegisterBounds};
 use trefoil_service::backup::note_restoration;
-use trefoil_service::log_store::SealedVaults;
-use trefoil_service::{POSTGRES_MARK, STORE_FILE, register, signing_keys, time};
+use trefoil_service::keys::signing_keys;
+use trefoil_service::log::log_store::SealedVaults;
+use trefoil_service::login::register;
+use trefoil_service::{POSTGRES_MARK, STORE_FILE, time};
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, HighWater, read_private};
 use trefoil_storage::store::{Register, Sqlite, Store, StoreError};
@@ -155,12 +158,6 @@ pub(super) fn tell_of_vaults(config: &Config, key_holder: &dyn KeyHolding, seale
              store and enrol again, and subjects that were deleted since are in the store and match nobody"
         );
     }
-}
-
-/// The machine, whose name is cut where the database would cut the whole, and the process.
-pub(crate) fn node_name() -> String {
-    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{:.26}/{}", machine.trim(), std::process::id())
 }
 
 /// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and empties

@@ -7,8 +7,9 @@ use trefoil_attest::{Restoration, Seal, TrustRoot};
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_matching::{KeyHolding, StoreAge, Vault as _};
 use trefoil_pipeline::ChainHead;
-use trefoil_service::log_store::{self, SealedVaults};
-use trefoil_service::{key_holder_watch, time};
+use trefoil_service::keys::key_holder_watch;
+use trefoil_service::log::log_store::{self, SealedVaults};
+use trefoil_service::time;
 use trefoil_storage::store::{Store, StoreError};
 
 /// The end of the log, and what it says.

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
-use trefoil_service::retention::Pruner;
-use trefoil_service::rotation::Rotations;
-use trefoil_service::{Service, pace, retention};
+use trefoil_service::Service;
+use trefoil_service::limits::pace;
+use trefoil_service::log::retention;
+use trefoil_service::log::retention::Pruner;
+use trefoil_service::subjects::enrolments::IDEMPOTENCY_LIFETIME_S;
+use trefoil_service::subjects::rotation::Rotations;
 use trefoil_storage::Supervisor;
 use trefoil_storage::disk;
 
@@ -69,7 +71,7 @@ pub(super) async fn watch_key_holder(
                 None => told = tell_again(&service, told),
             }
             look_at_key_holder(&service);
-            service.look_at_clock();
+            service.logins.look_at_clock();
             told
         })
         .await;
@@ -77,8 +79,8 @@ pub(super) async fn watch_key_holder(
 }
 
 pub(super) fn look_at_key_holder(service: &Service) {
-    let now_s = service.clock.monotonic_ns() / 1_000_000_000;
-    service.key_holder_watch.look(&*service.key_holder, &service.directory.registry(), now_s);
+    let now_s = service.node.clock.monotonic_ns() / 1_000_000_000;
+    service.node.key_holder_watch.look(&*service.node.key_holder, &service.tenants.registry(), now_s);
 }
 
 /// Does `work` where it may block, and propagates its panic.
@@ -92,16 +94,16 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 pub(super) async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
-    let (mut measured, mut before) = (pace::Measured::default(), service.clock.monotonic_ns());
+    let (mut measured, mut before) = (pace::Measured::default(), service.node.clock.monotonic_ns());
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(pace::PERIOD) => {}
         }
-        let now = service.clock.monotonic_ns();
-        service.pace.set(
+        let now = service.node.clock.monotonic_ns();
+        service.logins.pace.set(
             &mut measured,
-            service.counters.answered(),
+            service.node.counters.answered(),
             Duration::from_nanos(now.saturating_sub(before)),
         );
         before = now;
@@ -110,7 +112,7 @@ pub(super) async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<b
 
 /// Seals changes by operators that were not sealed.
 pub(super) async fn seal_notes(service: &Arc<Service>, patience: Duration) {
-    if let Err(cause) = service.seal_notes(patience).await {
+    if let Err(cause) = service.log.seal_notes(patience).await {
         tracing::warn!(%cause, "entries of the audit trail have no receipt yet");
     }
 }
@@ -121,22 +123,22 @@ pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: w
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(SWEEP_INTERVAL) => {}
         }
-        if service.keeps_house() {
+        if service.node.keeps_house() {
             seal_notes(&service, patience).await;
         }
-        let now = service.now();
+        let now = service.node.now();
         let service = Arc::clone(&service);
         let swept = blocking(move || {
-            for tenant in service.directory.all() {
+            for tenant in service.tenants.all() {
                 tenant.verdicts.sweep(now);
             }
-            service.forget_leftovers();
-            service.chains.sweep(now);
-            let noted = service.directory.note_uses();
-            if !service.keeps_house() {
+            service.subjects.forget_leftovers();
+            service.sessions.rows.chains.sweep(now);
+            let noted = service.tenants.note_uses();
+            if !service.node.keeps_house() {
                 return noted;
             }
-            service.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)
+            service.node.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)
         });
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
@@ -164,7 +166,7 @@ pub(super) async fn make_room(service: Arc<Service>, mut stop: watch::Receiver<b
             () = tokio::time::sleep(ROOM_INTERVAL) => {}
         }
         let service = Arc::clone(&service);
-        blocking(move || service.directory.make_room(service.now())).await;
+        blocking(move || service.tenants.make_room(service.node.now())).await;
     }
 }
 
@@ -177,8 +179,8 @@ pub(super) async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<
         }
         let service = Arc::clone(&service);
         let kept = blocking(move || {
-            service.outcomes();
-            service.directory.store_usage(service.now())
+            service.logins.outcomes();
+            service.tenants.store_usage(service.node.now())
         });
         if let Err(cause) = kept.await {
             tracing::warn!(%cause, "uses of API keys were not stored, and are kept for the next time");
@@ -190,7 +192,7 @@ pub(super) async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<
 pub(super) async fn count_sessions(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         let counting = Arc::clone(&service);
-        if let Err(cause) = blocking(move || counting.sessions.count(counting.now())).await {
+        if let Err(cause) = blocking(move || counting.sessions.rows.count(counting.node.now())).await {
             tracing::debug!(%cause, "open sessions were not counted");
         }
         tokio::select! {
@@ -207,7 +209,7 @@ pub(super) async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<
             () = tokio::time::sleep(disk::INTERVAL) => {}
         }
         let service = Arc::clone(&service);
-        blocking(move || service.disk.look()).await;
+        blocking(move || service.node.disk.look()).await;
     }
 }
 
@@ -223,10 +225,18 @@ pub(super) async fn retain(service: Arc<Service>, pruner: Option<Pruner>, mut st
         let (begun, service) = (Instant::now(), Arc::clone(&service));
         let stepped;
         (stepped, pruner) = blocking(move || {
-            if !service.keeps_house() {
+            if !service.node.keeps_house() {
                 return (Ok(false), pruner);
             }
-            (pruner.tend(service.store.as_ref(), &service.disk, service.now(), &service.retained), pruner)
+            (
+                pruner.tend(
+                    service.node.store.as_ref(),
+                    &service.node.disk,
+                    service.node.now(),
+                    &service.log.retained,
+                ),
+                pruner,
+            )
         })
         .await;
         rest = match stepped {

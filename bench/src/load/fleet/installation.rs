@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use trefoil_attest::TrustRoot;
-use trefoil_service::signing_keys::{self, Source, TRUST_ROOT_FILE};
+use trefoil_service::keys::signing_keys::{self, Source, TRUST_ROOT_FILE};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_testing::postgres::{self, Server};
 

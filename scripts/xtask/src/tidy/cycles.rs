@@ -1,5 +1,5 @@
 //! Files that import each other: a circle of more than two is refused. Two are often a type and its parts. A circle of three has
-//! no file from which to begin reading.
+//! no file from which to begin reading. Of the crates in [`IN_ORDER`] the folders may not import each other either, not even two.
 //!
 //! Paths are resolved as far as names of one crate go: through imports, re-exports and globs. A file that only re-exports a name
 //! imports nothing, and what only tests build is left out. Not seen: names made by macros, associated items of another file's type,
@@ -19,6 +19,9 @@ use modules::Crate;
 /// The files that each file imports from, with one imported name of each.
 type Imports = BTreeMap<String, BTreeMap<String, String>>;
 
+/// The root files of crates whose folders import in one direction.
+const IN_ORDER: &[&str] = &["server/service/src/lib.rs", "server/src/lib.rs"];
+
 /// Looks at every target of the workspace.
 pub(super) fn check(repo: &Repo, metadata: &Value) -> Result<Vec<Finding>, String> {
     let mut found = BTreeSet::new();
@@ -27,6 +30,12 @@ pub(super) fn check(repo: &Repo, metadata: &Value) -> Result<Vec<Finding>, Strin
         let imports = Crate::read(&root, &read)?.imports();
         for circle in circles(&imports) {
             found.insert(told(repo.root(), &imports, &circle));
+        }
+        if IN_ORDER.contains(&relative(repo.root(), &root.to_string_lossy()).as_str()) {
+            let folders = folders(&root, &imports);
+            for circle in circles_of_folders(&folders) {
+                found.insert(told(repo.root(), &folders, &circle));
+            }
         }
     }
     Ok(found
@@ -49,6 +58,39 @@ fn told(root: &Path, imports: &Imports, circle: &[String]) -> (String, String) {
 
 fn relative(root: &Path, path: &str) -> String {
     Path::new(path).strip_prefix(root).unwrap_or(Path::new(path)).to_string_lossy().into_owned()
+}
+
+/// The imports between the modules that a crate's root declares, each with its folder; a name comes with its file. The root itself is left out.
+fn folders(root: &Path, imports: &Imports) -> Imports {
+    let source = root.parent().unwrap_or(Path::new(""));
+    let top = |file: &str| {
+        let inside = Path::new(file).strip_prefix(source).ok()?;
+        let first = Path::new(inside.components().next()?.as_os_str()).with_extension("");
+        (file != root.to_string_lossy()).then(|| source.join(first).to_string_lossy().into_owned())
+    };
+    let mut folders = Imports::new();
+    for (from, targets) in imports {
+        for (to, name) in targets {
+            if let (Some(above), Some(below)) = (top(from), top(to))
+                && above != below
+            {
+                let name = format!("({}) {name}", relative(source, from));
+                folders.entry(above).or_default().entry(below).or_insert(name);
+            }
+        }
+    }
+    folders
+}
+
+/// The circles of two and of more.
+fn circles_of_folders(folders: &Imports) -> BTreeSet<Vec<String>> {
+    let mut found = circles(folders);
+    for (one, targets) in folders {
+        let back =
+            |other: &&String| *one < **other && folders.get(*other).is_some_and(|of| of.contains_key(one));
+        found.extend(targets.keys().filter(back).map(|other| vec![one.clone(), other.clone()]));
+    }
+    found
 }
 
 /// The root file of every target of the workspace's crates.
@@ -130,6 +172,29 @@ mod tests {
             ("c.rs", "pub struct C; fn f() { let _ = super::a::A; }"),
         ];
         assert_eq!(circles_of(&three), [["a.rs", "b.rs", "c.rs"]]);
+    }
+
+    #[test]
+    fn two_folders_may_not_import_each_other_and_files_of_one_folder_may() {
+        let files = [
+            ("lib.rs", "mod a; mod b; pub struct Root;"),
+            ("a/mod.rs", "pub mod one; pub mod two; fn f() { let _ = crate::Root; }"),
+            ("a/one.rs", "use super::two::Two; pub struct One(crate::b::B);"),
+            ("a/two.rs", "use super::one::One; pub struct Two;"),
+            ("b.rs", "pub struct B; fn f() { let _ = crate::a::two::Two; }"),
+        ];
+        let read = |path: &Path| {
+            files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| (*text).to_owned())
+        };
+        let root = Path::new("lib.rs");
+        let folders = folders(root, &Crate::read(root, &read).unwrap().imports());
+        let circles: Vec<_> = circles_of_folders(&folders).into_iter().collect();
+        assert_eq!(circles, [["a", "b"]]);
+        let (_, told) = told(Path::new(""), &folders, &circles[0]);
+        assert_eq!(
+            told,
+            "a imports (a/one.rs) crate::b::B of b, which imports (b.rs) crate::a::two::Two of a"
+        );
     }
 
     #[test]

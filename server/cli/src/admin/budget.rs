@@ -6,7 +6,7 @@ use super::{policies, show};
 use clap::Subcommand;
 use serde::Serialize;
 use trefoil_api::{Hex, ResetAttempts, TenantDetail};
-use trefoil_service::tenant::{AttemptPolicy, Policy};
+use trefoil_service::tenants::tenant::{AttemptPolicy, Policy};
 
 #[derive(Subcommand)]
 pub(super) enum Command {

@@ -10,7 +10,7 @@ use trefoil_api::Receipt;
 use trefoil_attest::TrustRoot;
 use trefoil_client::{Admin, Client, ClientError, ReceiptError, Receipted, Unverified};
 use trefoil_pipeline::Clock as _;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 
 #[derive(clap::Args)]
 pub(super) struct Service {

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use trefoil_api::{AttestationForm, Decision, Enrolment, Hex, Nonce};
 use trefoil_client::{Client, ClientError, Holder, HolderSession, attested_digest};
 use trefoil_pipeline::Clock as _;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_types::Account;
 
 /// The relying party of the demonstration.

@@ -34,8 +34,10 @@ use trefoil_client::{Admin, Client};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
-use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold, policy};
+use trefoil_service::login::clock::SystemClock;
+use trefoil_service::tenants::tenant::{
+    AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold, policy,
+};
 use trefoil_types::TenantId;
 
 /// Arguments of `trefoil demo`.

@@ -21,7 +21,7 @@ use trefoil_matching::KeyHolding as _;
 use trefoil_matching::quorum::Seat;
 use trefoil_server::config::{Config, ConfigError, Place};
 use trefoil_server::findings::{self, Fault};
-use trefoil_service::signing_keys::TRUST_ROOT_FILE;
+use trefoil_service::keys::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::time::format as time;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{self, DataDir};
@@ -215,7 +215,7 @@ fn asked(
         Err(cause) => return away(cause),
     };
     let mut found = findings::malformed(place, status.malformed_jobs(), &status.frozen);
-    let vault = status.vaults.first().copied().flatten().map(trefoil_service::key_holder_watch::shown);
+    let vault = status.vaults.first().copied().flatten().map(trefoil_service::keys::key_holder_watch::shown);
     if let (Some(vault), Some(sealed)) = (vault, sealed)
         && vault.is_older_than(&sealed)
     {

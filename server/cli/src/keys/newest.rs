@@ -6,7 +6,7 @@ use trefoil_attest::{LogEntry, TrustRoot};
 use trefoil_postgres::Postgres;
 use trefoil_server::config::Config;
 use trefoil_service::POSTGRES_MARK;
-use trefoil_service::signing_keys::{newest, root_told};
+use trefoil_service::keys::signing_keys::{newest, root_told};
 use trefoil_storage::data_dir::read_private;
 use trefoil_storage::store::fleet::Node;
 use zeroize::Zeroizing;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use trefoil_api::Hex;
 use trefoil_attest::{Restoration, VaultState};
-use trefoil_service::log_audit::{Head, KeptHead};
+use trefoil_service::log::log_audit::{Head, KeptHead};
 
 /// Name and version of the form.
 const FORMAT: &str = "trefoil:log-head/3";

@@ -13,7 +13,7 @@ use trefoil_client::{Client, Login};
 use trefoil_dataset::Row;
 use trefoil_host::output;
 use trefoil_pipeline::Clock as _;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_types::TenantId;
 
 /// The parameters of both calls of the application, and the trust root under which their answers are verified: that of the operator's own

@@ -6,7 +6,7 @@ use trefoil_attest::{
     Attestation, Change, SERVICE, TrustRoot, VerifiedChange, What, verify_change,
     verify_change_with_pruned_seal, verify_change_with_seal,
 };
-use trefoil_service::tenant::Scopes;
+use trefoil_service::tenants::tenant::Scopes;
 use trefoil_service::time;
 use trefoil_types::TenantId;
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use trefoil_api::{AttestationForm, Authenticated, Decision, Nonce, ProofSession, Vector};
 use trefoil_client::{ClientError, OpenRequest, Unverified};
 use trefoil_pipeline::Clock as _;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_types::TenantId;
 use trefoil_wallet::wallet::Session;
 

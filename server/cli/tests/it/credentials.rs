@@ -4,8 +4,8 @@ use crate::world::*;
 use trefoil_api::CreateTenant;
 use trefoil_client::{Admin, Client, Unverified};
 use trefoil_server::server::Server;
-use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::Scope;
+use trefoil_service::login::clock::SystemClock;
+use trefoil_service::tenants::tenant::Scope;
 
 const AUDIENCE: &str = "shop.example";
 const NONCE: &str = "00112233445566778899aabbccddeeff";

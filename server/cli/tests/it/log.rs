@@ -320,7 +320,7 @@ async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
 
     let clock = std::sync::Arc::new(service::TestClock::default());
     // The new keys are valid from the machine's time on.
-    let machine = trefoil_service::clock::SystemClock::default().unix_s();
+    let machine = trefoil_service::login::clock::SystemClock::default().unix_s();
     clock.advance(machine.max(now) + 60 - clock.unix_s());
     let customer = service::Customer { clock, ..customer };
     let mut again = Service::resumed(service::config(&data), customer).await;

@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_dataset::{EmbeddingSet, Protocol};
 use trefoil_matching::Embedding;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_types::Threshold;
 
 const AUDIENCE: &str = "https://shop.example";

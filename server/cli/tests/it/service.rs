@@ -24,7 +24,7 @@ use trefoil_issuer::{public_key, sign as sign_root};
 use trefoil_pipeline::Clock;
 use trefoil_server::config::{Config, DatabaseUrl, Overrides, Precompute};
 use trefoil_server::server::Server;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_types::TenantId;
 use trefoil_types::{Handle, SessionId};

@@ -52,7 +52,7 @@ pub(crate) fn set_clock(url: &str, unix_s: u64) {
 
 /// Does to a fleet's register what a node does every ten seconds, with the clock at `unix_s`.
 pub(crate) fn sweep_register(url: &str, unix_s: u64) {
-    sql(url, &format!("UPDATE register SET swept = {unix_s} - {}", trefoil_service::register::KEEP_S));
+    sql(url, &format!("UPDATE register SET swept = {unix_s} - {}", trefoil_service::login::register::KEEP_S));
 }
 
 /// Runs statements in the database at this address, of the server of any process.

@@ -3,13 +3,17 @@
 //! Checks are in order of their cost: the caller's credit; after decoding the envelope, tenant, audience, policy, level, epoch and root; the
 //! open sessions; and last the proof itself, in its own pool.
 
-use super::{Kept, end};
-use crate::proofs::counters::Event;
-use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
-use crate::refused::Refused;
-use crate::seal_log::Answer;
-use crate::service::Service;
-use crate::tenant::{POLICY_ID, Tenant, policy};
+use crate::counters::proofs::Event;
+use crate::limits::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Quota, Upload};
+use crate::log::Log;
+use crate::log::seal_log::Answer;
+use crate::node::Node;
+use crate::refused::{Denied, Refused};
+use crate::sessions::proofs::ProofPool;
+use crate::sessions::rows::{Kept, Sessions, end};
+use crate::tenants::directory::Directory;
+
+use crate::tenants::tenant::{POLICY_ID, Tenant, policy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trefoil_attest::What;
@@ -21,6 +25,24 @@ use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::context;
 use trefoil_zkp::{Statement, proof_counts};
 
+/// Proof sessions: the upload that opens one, and the rows of the open ones.
+pub struct ProofSessions {
+    /// What it stands on.
+    pub node: Arc<Node>,
+    /// The log, in which receipts are sealed.
+    pub log: Arc<Log>,
+    /// Tenants, which have the roots.
+    pub tenants: Arc<Directory>,
+    /// Rows of sessions.
+    pub rows: Sessions,
+    /// Verifies proofs.
+    pub proofs: ProofPool,
+    /// Callers' credit for proof uploads.
+    pub quota: Arc<Quota>,
+    /// How long a session lasts at most, seconds.
+    pub life_s: u64,
+}
+
 /// A session that was opened now or earlier.
 pub struct Opened {
     /// Digest of the proven statement.
@@ -31,14 +53,14 @@ pub struct Opened {
     pub receipt: Option<Answer>,
 }
 
-impl Service {
+impl ProofSessions {
     /// Admits an upload of a proof, before a byte of it is read.
     pub fn admit_upload(&self, tenant: &Tenant, caller: ApiKeyId) -> Result<Upload, Refused> {
         if !tenant.needs_proof() {
             return Err(Refused::NoProofs);
         }
-        self.quota.enter(caller, self.clock.monotonic_ns()).map_err(|denied| {
-            self.counters.proofs.count(match denied {
+        self.quota.enter(caller, self.node.clock.monotonic_ns()).map_err(|denied| {
+            self.node.counters.proofs.count(match denied {
                 Denied::Exhausted(_) => Event::CreditExhausted,
                 Denied::Busy => Event::TooManyOpen,
             });
@@ -66,9 +88,9 @@ impl Service {
         session: SessionId,
         patience: Duration,
     ) -> Result<Option<Answer>, Refused> {
-        let now = self.now();
-        self.sessions.end(tenant, session, now).await?;
-        Ok(self.receipt(tenant.id, now, What::SessionEnded { session }, patience).await)
+        let now = self.node.now();
+        self.rows.end(tenant, session, now).await?;
+        Ok(self.log.receipt(tenant.id, now, What::SessionEnded { session }, patience).await)
     }
 
     async fn open(
@@ -78,32 +100,32 @@ impl Service {
         envelope: ProofEnvelope,
         patience: Duration,
     ) -> Result<Opened, Refused> {
-        let tenant = &self.with_root(tenant, envelope.statement.root_generation).await?;
-        let now = self.now();
-        check(&envelope, tenant, now).inspect_err(|_| self.counters.proofs.count(Event::Stale))?;
+        let tenant = &self.tenants.with_root(tenant, envelope.statement.root_generation).await?;
+        let now = self.node.now();
+        check(&envelope, tenant, now).inspect_err(|_| self.node.counters.proofs.count(Event::Stale))?;
         let id = SessionId::new(envelope.statement.digest());
         // An envelope that decodes proves knowledge of the session's key, so a statement proven before need not be proven again.
         let missed_at = Instant::now();
         let known = match tenant.verdicts.get(&id, now) {
             Some(verdict) => Kept::Live(verdict),
-            None => self.sessions.revive(tenant, &id, now).await?,
+            None => self.rows.revive(tenant, &id, now).await?,
         };
         if let Kept::Ended = known {
             return Err(Refused::SessionEnded);
         }
         if let Kept::Live(verdict) = known {
-            self.counters.proofs.count(Event::Known);
+            self.node.counters.proofs.count(Event::Known);
             return Ok(Opened { id, expires_at: verdict.not_after, receipt: None });
         }
         let tip = chain_tip(&envelope);
-        let expires_at = end(&envelope.statement, &id, now, self.session_life_s);
+        let expires_at = end(&envelope.statement, &id, now, self.life_s);
         let verdict = self.verify(caller, envelope, expires_at).await?;
         if let Some(tip) = tip {
-            self.chains.open(&tenant.id, &id, tip, expires_at)?;
+            self.rows.chains.open(&tenant.id, &id, tip, expires_at)?;
         }
-        self.sessions.keep(tenant, id, &verdict, tip, now, missed_at).await?;
+        self.rows.keep(tenant, id, &verdict, tip, now, missed_at).await?;
         let what = What::SessionOpened { session: id, expires_at };
-        let receipt = self.receipt(tenant.id, now, what, patience).await;
+        let receipt = self.log.receipt(tenant.id, now, what, patience).await;
         Ok(Opened { id, expires_at, receipt })
     }
 

@@ -9,7 +9,7 @@ use trefoil_matching::MALFORMED_MAX;
 use trefoil_postgres::{Address, Postgres, Rights};
 use trefoil_server::config::Config;
 use trefoil_server::findings::{self, Fault, frozen};
-use trefoil_service::past::{self, BEHIND_S};
+use trefoil_service::login::past::{self, BEHIND_S};
 use trefoil_service::{POSTGRES_MARK, STORE_FILE};
 use trefoil_storage::data_dir::{HighWater, read_private};
 use trefoil_storage::database::open_still;

@@ -5,7 +5,7 @@ use trefoil_attest::TrustRoot;
 use trefoil_postgres::Signs;
 use trefoil_server::config::Config;
 use trefoil_server::findings::Fault;
-use trefoil_service::signing_keys::{TRUST_ROOT_FILE, root_told};
+use trefoil_service::keys::signing_keys::{TRUST_ROOT_FILE, root_told};
 use trefoil_storage::store::fleet::{Node, NodeKeys};
 
 /// A node asks the database ten times a second. After so many seconds without a question it hangs, or its path does.

@@ -9,7 +9,7 @@ use trefoil_client::Admin;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Precompute;
 use trefoil_server::server::Server;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::login::clock::SystemClock;
 
 /// The installation of a service that ran once and made one tenant.
 fn template() -> &'static Path {

@@ -4,9 +4,9 @@ use super::{Finding, time};
 use http::uri::Authority;
 use std::path::PathBuf;
 use trefoil_server::certificate::Certificate;
-use trefoil_server::client_ca::ClientCa;
 use trefoil_server::config::Config;
 use trefoil_server::findings::{self, Fault};
+use trefoil_server::tls::client_ca::ClientCa;
 use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE, TlsError};
 use trefoil_storage::data_dir;
 

@@ -1,0 +1,7 @@
+//! Proof sessions.
+
+pub mod chains;
+pub(crate) mod flights;
+pub mod opening;
+pub mod proofs;
+pub mod rows;
