@@ -57,18 +57,6 @@ impl SqliteVault {
         secret: &[u8; 32],
     ) -> Result<SqliteVault, StoreError> {
         let database = Database::open(file, VERSION, SCHEMA, RowKey::of(secret), supervisor)?;
-        SqliteVault::with(database, secret)
-    }
-
-    /// See [`Database::look`].
-    ///
-    /// # Errors
-    /// As [`SqliteVault::open`].
-    pub fn look(path: &Path, reached: u64, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
-        SqliteVault::with(Database::look(path, reached, VERSION, SCHEMA, RowKey::of(secret))?, secret)
-    }
-
-    fn with(database: Database, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((TenantId::new(row.get(0)?), row.get(1)?)))?.collect()
