@@ -4,7 +4,7 @@
 
 use crate::bodies::{self, Encoding};
 use crate::config::{Config, Limits};
-use crate::findings::Stood;
+use crate::findings::{Recurring, Stood};
 use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
 use crate::listener::raise_descriptor_limit;
@@ -39,6 +39,8 @@ pub(crate) struct App {
     pub(crate) refusals: Refusals,
     /// The findings when it was last asked for them.
     pub(crate) stood: Mutex<Stood>,
+    /// Refusals that come again and again.
+    pub(crate) recurring: Mutex<Recurring>,
     /// Whether it ends soon, and callers are to go to other nodes.
     pub(crate) leaving: AtomicBool,
 }

@@ -212,6 +212,7 @@ impl Server {
             admin_connections: Connections::new(&limits),
             refusals: Refusals::default(),
             stood: Mutex::default(),
+            recurring: Mutex::default(),
             leaving: AtomicBool::new(false),
             limits,
             config,

@@ -185,6 +185,8 @@ faults! {
         "raise pipeline.nonces, which costs memory, and start the service again";
     QueueFullSoon: "queue-full-soon", Warning, "half of the logins that may wait for a batch wait",
         "more logins come than the cores match: add cores or another service";
+    RequestsRefused: "requests-refused", Warning, "requests are refused for a reason that callers cannot cure, for a minute or longer, or 20 of them; told until an hour has passed without",
+        "as the finding says of each code";
     LogLinesLost: "log-lines-lost", Warning, "lines of the log that could not be written",
         "make room for the log, or read it faster; then start the service again";
 }

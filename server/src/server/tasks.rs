@@ -3,6 +3,7 @@
 use super::StartError;
 use super::stored::tell_store;
 use crate::app::App;
+use crate::status::recurring;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ const USAGE_INTERVAL: Duration = Duration::from_secs(2);
 const ROOM_INTERVAL: Duration = Duration::from_millis(200);
 /// How often open sessions are counted.
 const SESSIONS_INTERVAL: Duration = Duration::from_secs(10);
+/// How often refusals are counted.
+const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -47,6 +50,7 @@ pub(super) fn spawn_tasks(
         watched(supervisor, "session count", count_sessions(service(), stopped())),
         watched(supervisor, "cache room", make_room(service(), stopped())),
         watched(supervisor, "key-holder watch", watch_key_holder(service(), vault.cloned(), stopped())),
+        watched(supervisor, "refusals", watch_refusals(Arc::clone(app), stopped())),
         watched(supervisor, "disk watch", watch_disk(service(), stopped())),
         watched(supervisor, "retention", retain(service(), pruner, stopped())),
     ]
@@ -237,6 +241,15 @@ async fn count_sessions(service: Arc<Service>, mut stop: watch::Receiver<bool>) 
     }
 }
 
+/// Looks which refusals come again and again.
+async fn watch_refusals(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(REFUSALS_INTERVAL) => drop(recurring(&app)),
+        }
+    }
+}
 
 async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
