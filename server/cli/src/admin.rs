@@ -16,11 +16,10 @@ use super::pages;
 use super::values::proof_need;
 use clap::Subcommand;
 use once::Once;
-use serde::Serialize;
 use service::Service;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use table::table;
+use table::{show, table};
 use trefoil_api::{
     ApiKey, ApiKeyState, CreateApiKey, CreateTenant, CreatedApiKey, Hex, PolicyVersion, RotationStatus,
     TenantSummary,
@@ -483,13 +482,6 @@ async fn all_policies(admin: &Admin, tenant: Hex<16>) -> Result<Vec<PolicyVersio
 async fn all_api_keys(admin: &Admin, tenant: Hex<16>) -> Result<Vec<ApiKey>, ClientError> {
     let page = async |from| admin.api_keys(tenant, from).await.map(|page| (page.api_keys, page.next));
     pages::all("the API keys of a tenant", Hex([0; 8]), page).await
-}
-
-fn show(json: bool, answer: &impl Serialize, text: impl FnOnce() -> String) -> Result<String, String> {
-    match json {
-        true => Ok(serde_json::to_string_pretty(answer).map_err(|cause| cause.to_string())? + "\n"),
-        false => Ok(text()),
-    }
 }
 
 fn tenants(all: &[TenantSummary]) -> String {

@@ -1,7 +1,7 @@
 //! A creation that is made once, although its answer may be lost.
 
 use super::service::Service;
-use super::show;
+use super::table::show;
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::File;
