@@ -13,9 +13,10 @@ use crate::metrics::{Gauges, Metrics};
 use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
-use trefoil_api::Receipt;
+use std::sync::{Arc, Mutex, PoisonError};
+use trefoil_api::{Finding, Receipt};
 use trefoil_attest::What;
 use trefoil_matching::Status;
 use trefoil_service::notes::Noted;
@@ -88,6 +89,16 @@ impl App {
     fn trips(&self, status: &Status) -> Vec<(TenantId, u64)> {
         let live = self.service.directory.tenant_usage();
         status.trips.iter().copied().filter(|(tenant, _)| live.contains_key(tenant)).collect()
+    }
+
+    /// Refusals that come again and again. A task looks too, so that each is seen when it comes.
+    pub(crate) fn recurring(&self) -> Vec<Finding> {
+        let mut counts = BTreeMap::new();
+        for ((code, _), count) in self.metrics.requests.sums().problems {
+            *counts.entry(code).or_default() += count;
+        }
+        let mut recurring = self.recurring.lock().unwrap_or_else(PoisonError::into_inner);
+        recurring.look(&counts, self.service.clock.monotonic_ns() / 1_000_000_000, self.service.now())
     }
 
     /// What a scrape reads.

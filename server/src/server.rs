@@ -12,6 +12,7 @@ mod store;
 mod stored;
 mod tasks;
 
+pub use callers::ADMIN_TOKEN_FILE;
 pub use error::StartError;
 pub(crate) use follower::Follower;
 pub use installation::look;
@@ -66,9 +67,6 @@ use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::disk::Disk;
 use trefoil_storage::supervisor::Death;
-
-/// The operator's token in the data directory.
-pub const ADMIN_TOKEN_FILE: &str = "admin.token";
 
 /// Checks the parameters of proofs, and measures which way of reading this machine's memory is fastest.
 fn prepare_arithmetic(config: &Config) -> Result<(), StartError> {

@@ -6,7 +6,6 @@ use crate::listener::connections::Connections;
 use crate::metrics::{Gauges, process, requests, text};
 use crate::server::node_name;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use trefoil_api::{
     BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, FleetNode, Hex, KeyHolderCounts,
@@ -149,7 +148,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     if let Some(status) = gauges.counted.as_deref() {
         found.extend(findings::malformed(key_holder, status.malformed_jobs(), &status.frozen));
     }
-    found.extend(recurring(app));
+    found.extend(app.recurring());
     found.extend(tripping(app, &stood));
     found.extend(gauges.outcomes.iter().filter_map(findings::refusals));
     let [nonces, most] = gauges.nonces;
@@ -171,16 +170,6 @@ fn seat_away(holder: &SeatState) -> Option<Finding> {
     let place = format!("key-holder {} of 3 ({})", holder.seat, holder.address);
     let what = format!("{why}; enrolments and deletions need all three");
     Some(Finding { level: Level::Warning, ..Fault::KeyHolderAway.at(place, what) })
-}
-
-/// Refusals that come again and again. A task looks too, so that each is seen when it comes.
-pub(crate) fn recurring(app: &App) -> Vec<Finding> {
-    let mut counts = BTreeMap::new();
-    for ((code, _), count) in app.metrics.requests.sums().problems {
-        *counts.entry(code).or_default() += count;
-    }
-    let mut recurring = app.recurring.lock().unwrap_or_else(PoisonError::into_inner);
-    recurring.look(&counts, app.service.clock.monotonic_ns() / 1_000_000_000, app.service.now())
 }
 
 /// Tenants whose subjects are tried again and again without an attempt left.

@@ -1,6 +1,5 @@
 //! Why the service cannot start.
 
-use super::stored;
 use crate::config::ConfigError;
 use crate::tls::TlsError;
 use std::net::SocketAddr;
@@ -10,6 +9,7 @@ use trefoil_attest::VaultState;
 use trefoil_host::settings::not_bound;
 use trefoil_matching::StoreAge;
 use trefoil_service::signing_keys::KeysError;
+use trefoil_service::time;
 use trefoil_storage::data_dir::DataDirError;
 use trefoil_storage::store::StoreError;
 
@@ -64,7 +64,7 @@ pub enum StartError {
     /// The store is older than the vault shows.
     #[error(
         "the store is older than the vault: {store} counts {}, and {vault} has seen {}. Its log of seals would get a \
-         second history, and what was erased since would be back: {remedy}", stored::told(*found), stored::told(*seen)
+         second history, and what was erased since would be back: {remedy}", told(*found), told(*seen)
     )]
     OlderStore {
         /// Where the store is.
@@ -96,4 +96,12 @@ pub enum StartError {
 
 pub(super) fn not_opened(path: &Path, cause: StoreError) -> StartError {
     StartError::Store { path: path.display().to_string(), cause }
+}
+
+/// How new a store is, in words.
+fn told((restored, count): StoreAge) -> String {
+    match restored {
+        0 => format!("{count} transactions"),
+        _ => format!("{count} transactions and a restoration at {}", time::format(restored)),
+    }
 }

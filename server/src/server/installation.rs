@@ -1,7 +1,7 @@
 //! What a start opens of an installation, in this order. `trefoil doctor` goes the same way through a directory that is only looked at
 //! ([`DataDir::look`]): nothing is made, noted or accepted there.
 
-use super::store::{self, OpenStore};
+use super::store::{self, OpenStore, database_file};
 use super::stored::{Stored, check_vault, introduce, refuse_older};
 use super::{StartError, callers, not_opened};
 use crate::config::{self, Config, Place};
@@ -24,7 +24,7 @@ use trefoil_service::retention::Pruner;
 use trefoil_service::signing_keys::{self, KeysError, Opened};
 use trefoil_service::time;
 use trefoil_storage::Supervisor;
-use trefoil_storage::data_dir::{DataDir, DatabaseFile};
+use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::store::{AcceptedClock, Register, Store};
 
 /// The parts of an installation, which fit each other.
@@ -179,12 +179,6 @@ fn accept_clock(store: &dyn Store, now: u64) -> Result<(), StartError> {
         None => tracing::warn!("--accept-clock changes nothing: no seal is dated ahead of the clock"),
     }
     Ok(())
-}
-
-/// A database file of the directory, which a look does not make.
-pub(super) fn database_file(directory: &DataDir, name: &'static str) -> Result<DatabaseFile, StartError> {
-    let file = directory.database(name)?;
-    if file.is_still && !file.exists { Err(StartError::Unfinished(name)) } else { Ok(file) }
 }
 
 /// A key-holder, and its vault if it is in this process.

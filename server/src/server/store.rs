@@ -1,6 +1,5 @@
 //! The store of a service: a file in its data directory, or a PostgreSQL database.
 
-use super::installation::database_file;
 use super::{StartError, not_opened};
 use crate::config::{self, Config, ConfigError};
 use std::num::NonZero;
@@ -12,7 +11,7 @@ use trefoil_service::backup::note_restoration;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::{POSTGRES_MARK, STORE_FILE, register, signing_keys, time};
 use trefoil_storage::Supervisor;
-use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::data_dir::{DataDir, DatabaseFile};
 use trefoil_storage::store::{Register, Sqlite, Store, StoreError};
 
 /// The PostgreSQL database of a configuration, if it names one. Its password may be in the file that PGPASSFILE names.
@@ -56,6 +55,12 @@ pub(super) struct OpenStore {
     pub(super) path: PathBuf,
     /// Transactions of the PostgreSQL database that the directory had noted.
     pub(super) noted: Option<u64>,
+}
+
+/// A database file of the directory, which a look does not make.
+pub(super) fn database_file(directory: &DataDir, name: &'static str) -> Result<DatabaseFile, StartError> {
+    let file = directory.database(name)?;
+    if file.is_still && !file.exists { Err(StartError::Unfinished(name)) } else { Ok(file) }
 }
 
 /// Opens the store, or looks at it.

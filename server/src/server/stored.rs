@@ -119,14 +119,6 @@ fn older(
     }
 }
 
-/// How new a store is, in words.
-pub(super) fn told((restored, count): StoreAge) -> String {
-    match restored {
-        0 => format!("{count} transactions"),
-        _ => format!("{count} transactions and a restoration at {}", time::format(restored)),
-    }
-}
-
 /// A vault in this process has no job log beside it: the newest seal, the store and the vault's mark show its last state.
 pub(super) fn check_vault(
     vault: &SqliteVault,

@@ -3,7 +3,6 @@
 use super::StartError;
 use super::stored::tell_store;
 use crate::app::App;
-use crate::status::recurring;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -246,7 +245,7 @@ async fn watch_refusals(app: Arc<App>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(REFUSALS_INTERVAL) => drop(recurring(&app)),
+            () = tokio::time::sleep(REFUSALS_INTERVAL) => drop(app.recurring()),
         }
     }
 }
