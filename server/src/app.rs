@@ -4,7 +4,7 @@
 
 use crate::bodies::{self, Encoding};
 use crate::config::{Config, Limits};
-use crate::findings::Stood;
+use crate::findings::{Recurring, Stood};
 use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
 use crate::listener::raise_descriptor_limit;
@@ -13,9 +13,10 @@ use crate::metrics::{Gauges, Metrics};
 use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
-use trefoil_api::Receipt;
+use std::sync::{Arc, Mutex, PoisonError};
+use trefoil_api::{Finding, Receipt};
 use trefoil_attest::What;
 use trefoil_matching::Status;
 use trefoil_service::subjects::rotation::Rotations;
@@ -39,6 +40,8 @@ pub(crate) struct App {
     pub(crate) refusals: Refusals,
     /// The findings when it was last asked for them.
     pub(crate) stood: Mutex<Stood>,
+    /// Refusals that come again and again.
+    pub(crate) recurring: Mutex<Recurring>,
     /// Whether it ends soon, and callers are to go to other nodes.
     pub(crate) leaving: AtomicBool,
 }
@@ -86,6 +89,16 @@ impl App {
     fn trips(&self, status: &Status) -> Vec<(TenantId, u64)> {
         let live = self.service.tenants.tenant_usage();
         status.trips.iter().copied().filter(|(tenant, _)| live.contains_key(tenant)).collect()
+    }
+
+    /// Refusals that come again and again. A task looks too, so that each is seen when it comes.
+    pub(crate) fn recurring(&self) -> Vec<Finding> {
+        let mut counts = BTreeMap::new();
+        for ((code, _), count) in self.metrics.requests.sums().problems {
+            *counts.entry(code).or_default() += count;
+        }
+        let mut recurring = self.recurring.lock().unwrap_or_else(PoisonError::into_inner);
+        recurring.look(&counts, self.service.clock.monotonic_ns() / 1_000_000_000, self.service.now())
     }
 
     /// What a scrape reads.

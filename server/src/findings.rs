@@ -1,5 +1,6 @@
 //! What is wrong with a service, in the words of `trefoil doctor`: the operator's page shows the same.
 
+mod recurring;
 mod table;
 
 use crate::config::Tls;
@@ -15,6 +16,7 @@ use trefoil_storage::disk::Disk;
 use trefoil_storage::store::fleet::{Node, NodeKeys};
 use trefoil_types::TenantId;
 
+pub(crate) use recurring::Recurring;
 pub use table::Fault;
 
 /// Refused attempts of a tenant in the last ten minutes from which on somebody should look: the rate of the alert `TrefoilBudgetsTrip`.

@@ -151,6 +151,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     if let Some(status) = gauges.counted.as_deref() {
         found.extend(findings::malformed(key_holder, status.malformed_jobs(), &status.frozen));
     }
+    found.extend(app.recurring());
     found.extend(tripping(app, &stood));
     found.extend(gauges.outcomes.iter().filter_map(findings::refusals));
     let [nonces, most] = gauges.nonces;

@@ -16,15 +16,13 @@ use super::pages;
 use super::values::proof_need;
 use clap::Subcommand;
 use once::Once;
-use serde::Serialize;
 use service::Service;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use table::table;
+use table::{show, table};
 use trefoil_api::{
-    ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, PolicyVersion, RotationStatus, TenantSummary,
+    ApiKey, ApiKeyState, CreateApiKey, CreateTenant, CreatedApiKey, Hex, PolicyVersion, RotationStatus,
+    TenantSummary,
 };
 use trefoil_client::{Admin, ClientError};
 use trefoil_host::output;
@@ -374,7 +372,9 @@ impl Command {
             }
             Command::ApiKey(Key::Create { tenant, scope, label, expires, output, once }) => {
                 let request = CreateApiKey { scopes: scope, label, expires_at: expires };
-                create_key(service, &once, json, (tenant, &request), output.as_deref())
+                let create = async |admin: &Admin| admin.create_api_key_with(tenant, &request).await;
+                let name = |key: &CreatedApiKey| format!("API key {}", hex::encode(key.id.0));
+                once.secret(service, (json, output.as_deref()), create, "api_key", name)
             }
             Command::ApiKey(Key::List { tenant }) => {
                 let all = service.call(async |admin| all_api_keys(admin, tenant).await)?;
@@ -469,59 +469,6 @@ fn read_policy(path: &Path) -> Result<Policy, String> {
     })
 }
 
-/// Makes an API key, and puts its secret into the file or into the answer.
-fn create_key(
-    service: &Service,
-    once: &Once,
-    json: bool,
-    (tenant, request): (Hex<16>, &CreateApiKey),
-    output: Option<&Path>,
-) -> Result<String, String> {
-    let file = output.map(new_file).transpose()?;
-    let created = once.create(service, async |admin| admin.create_api_key_with(tenant, request).await);
-    let created = created.inspect_err(|_| forget(output))?;
-    let Some((mut file, path)) = file.zip(output) else {
-        return show(json, &created, || format!("{}\n", created.api_key));
-    };
-    let written = writeln!(file, "{}", created.api_key).and_then(|()| file.sync_all());
-    let id = hex::encode(created.id.0);
-    written.map_err(|cause| format!("{}: {cause}; revoke the API key {id}", path.display()))?;
-    show(json, &InFile { created: without(&created, "api_key")?, output: path }, || {
-        format!("API key {id} in {}\n", path.display())
-    })
-}
-
-/// What was created, where its secret is in a file.
-#[derive(Serialize)]
-struct InFile<'a> {
-    #[serde(flatten)]
-    created: serde_json::Map<String, serde_json::Value>,
-    output: &'a Path,
-}
-
-/// The fields of an answer but its secret.
-fn without(
-    created: &impl Serialize,
-    secret: &str,
-) -> Result<serde_json::Map<String, serde_json::Value>, String> {
-    let value = serde_json::to_value(created).map_err(|cause| cause.to_string())?;
-    let serde_json::Value::Object(mut fields) = value else { return Ok(serde_json::Map::new()) };
-    fields.remove(secret);
-    Ok(fields)
-}
-
-/// The file of a key, created before the key, so that no key is made that cannot be stored.
-fn new_file(path: &Path) -> Result<std::fs::File, String> {
-    let file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
-    file.map_err(|cause| format!("{}: {cause}; give --output a new file", path.display()))
-}
-
-/// Removes the file of a key that was not made.
-fn forget(path: Option<&Path>) {
-    // A remaining empty file does no harm: the next call reports it.
-    let _ = path.map(std::fs::remove_file);
-}
-
 async fn all_tenants(admin: &Admin) -> Result<Vec<TenantSummary>, ClientError> {
     let page = async |from| admin.tenants(from).await.map(|page| (page.tenants, page.next));
     pages::all("the tenants", Hex([0; 16]), page).await
@@ -535,13 +482,6 @@ async fn all_policies(admin: &Admin, tenant: Hex<16>) -> Result<Vec<PolicyVersio
 async fn all_api_keys(admin: &Admin, tenant: Hex<16>) -> Result<Vec<ApiKey>, ClientError> {
     let page = async |from| admin.api_keys(tenant, from).await.map(|page| (page.api_keys, page.next));
     pages::all("the API keys of a tenant", Hex([0; 8]), page).await
-}
-
-fn show(json: bool, answer: &impl Serialize, text: impl FnOnce() -> String) -> Result<String, String> {
-    match json {
-        true => Ok(serde_json::to_string_pretty(answer).map_err(|cause| cause.to_string())? + "\n"),
-        false => Ok(text()),
-    }
 }
 
 fn tenants(all: &[TenantSummary]) -> String {

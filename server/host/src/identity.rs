@@ -50,7 +50,7 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// The identity `name` of a data directory, made the first time. If it was made and is missing, this fails, because the
+    /// The identity `name` of a data directory, made the first time (in memory alone, if the directory is only looked at). If it was made and is missing, this fails, because the
     /// other side pins it.
     ///
     /// # Errors
@@ -64,6 +64,12 @@ impl Identity {
             let made = parameters.self_signed(&pair)?;
             directory.write(&key, Zeroizing::new(pair.serialize_pem()).as_bytes())?;
             directory.write(&certificate, made.pem().as_bytes())?;
+            if directory.is_still() {
+                return Ok(Identity {
+                    certificate: made.der().clone(),
+                    key: PrivateKeyDer::Pkcs8(pair.serialize_der().into()),
+                });
+            }
         }
         directory.kept(&key)?;
         directory.kept(&certificate)?;

@@ -53,18 +53,6 @@ impl SqliteVault {
         secret: &[u8; 32],
     ) -> Result<SqliteVault, StoreError> {
         let database = Database::open(file, VERSION, &SCHEMA, RowKey::of(secret), supervisor)?;
-        SqliteVault::with(database, secret)
-    }
-
-    /// See [`Database::look`].
-    ///
-    /// # Errors
-    /// As [`SqliteVault::open`].
-    pub fn look(path: &Path, reached: u64, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
-        SqliteVault::with(Database::look(path, reached, VERSION, &SCHEMA, RowKey::of(secret))?, secret)
-    }
-
-    fn with(database: Database, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
         let owners: Vec<Owner> = database.read(|rows| rows.select("", &[]))?;
         let owners = owners.into_iter().map(|Owner { tenant, client }| (tenant, client)).collect();
         let (key, owners) = (WrapKey::new(secret), ArcSwap::from_pointee(owners));

@@ -80,7 +80,7 @@ impl Postgres {
         patience: Duration,
         opening: Opening,
     ) -> Result<Postgres, StoreError> {
-        let name = opening.fleet.clone().filter(|_| opening.look.is_none());
+        let name = opening.fleet.clone().filter(|_| !opening.is_still);
         let (threads, begun) = Threads::start(supervisor, address, secret, patience, opening)?;
         let start = |name: String| Parts::start(supervisor, address, secret, patience, begun, &name);
         let fleet = name.map(start).transpose()?;

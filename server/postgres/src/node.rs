@@ -61,8 +61,8 @@ pub struct Opening {
     pub fleet: Option<String>,
     /// Transactions that a key-holder elsewhere has seen.
     pub seen: u64,
-    /// Only look, with the count of acknowledged transactions.
-    pub look: Option<u64>,
+    /// Only look.
+    pub is_still: bool,
 }
 
 /// The hold of this process on the database.
@@ -109,17 +109,17 @@ impl Hold {
     ) -> Result<(Hold, Link), StoreError> {
         let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
         pool::refuse(&address, &link, patience)?;
-        let Opening { mark, restored, fleet, seen: elsewhere, look } = opening;
+        let Opening { mark, restored, fleet, seen: elsewhere, is_still } = opening;
         if restored && fleet.is_some() {
             be_alone(&address, &link)?;
         }
         lock(&address, &link, LOCK_WAIT, fleet.as_deref())?;
-        let reached = look.or(mark.as_ref().map(|mark| mark.reached().count)).unwrap_or(0);
+        let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (node, sum) = (Node::default(), Sum::default());
         let (in_doubt, seen, count) = (None, Arc::default(), Count::default());
         let beside = Beside::default();
         let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen, count, beside };
-        if look.is_some() {
+        if is_still {
             // A look gives the lock back at once. A process that starts at that moment waits for the lock, for longer than the look has it.
             link.batch("SELECT pg_advisory_unlock_all()")?;
         }
@@ -131,17 +131,17 @@ impl Hold {
         if node.generation < reached && !restored {
             return Err(hold.older(node.generation, reached));
         }
-        if look.is_some() {
-            hold.node = node;
-            hold.count.store(node.generation, Ordering::Release);
-            link.batch("ROLLBACK")?;
-            return Ok((hold, link));
-        }
         // Any other count may be an older copy's: a node of a fleet notes only its own transactions, and a directory may be restored too.
         if restored && reached > 0 && node.generation == reached && elsewhere <= reached {
             return Err(hold.unusable(&format!(
                 "the database has every acknowledged transaction ({reached}): nothing was restored. Start without --store-restored"
             )));
+        }
+        if is_still {
+            hold.node = node;
+            hold.count.store(node.generation, Ordering::Release);
+            link.batch("ROLLBACK")?;
+            return Ok((hold, link));
         }
         if restored {
             let (found, lacks) = (node.generation, reached.saturating_sub(node.generation));

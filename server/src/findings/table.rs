@@ -131,8 +131,10 @@ faults! {
         "use the program that wrote it";
     SealDamaged: "seal-damaged", Broken, "the newest seal does not read",
         "keep a copy, check the disk, then restore the whole directory from the newest backup";
-    StartRefused: "start-refused", Broken, "what else a start refuses, where no service runs and nothing else is broken: a port that is taken, signing keys that do not open (if their passphrase is there), a file or database that is older than another or that somebody else wrote to",
+    StartRefused: "start-refused", Broken, "what a start refuses, where no service runs: also a port that is taken, signing keys that do not open (if their passphrase is there), a file or database that is older than another or that somebody else wrote to",
         "as it says: `trefoil serve` refuses to start with these words";
+    StartUnfinished: "start-unfinished", Warning, "a first start that was interrupted",
+        "`trefoil serve` finishes it";
     KeyHolderCredential: "key-holder-credential", Broken, "the service has no credential for its key-holder",
         "`trefoil key-holder fingerprint --gateway DIR` makes one and prints what the key-holder has to list";
     KeyHolderAway: "key-holder-away", Broken, "the key-holder cannot be reached; of three, a warning for one",
@@ -183,6 +185,8 @@ faults! {
         "raise pipeline.nonces, which costs memory, and start the service again";
     QueueFullSoon: "queue-full-soon", Warning, "half of the logins that may wait for a batch wait",
         "more logins come than the cores match: add cores or another service";
+    RequestsRefused: "requests-refused", Warning, "requests are refused for a reason that callers cannot cure, for a minute or longer, or 20 of them; told until an hour has passed without",
+        "as the finding says of each code";
     LogLinesLost: "log-lines-lost", Warning, "lines of the log that could not be written",
         "make room for the log, or read it faster; then start the service again";
 }

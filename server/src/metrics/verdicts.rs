@@ -1,11 +1,11 @@
 //! The verdict cache in Prometheus text. It never contains a session's key.
 
-use super::text::Text;
+use crate::text::Text;
 use std::sync::Arc;
 use std::time::Instant;
 use trefoil_cache::{Cache as _, Latency, Observer as _, Operation, PatternCounts, PerWorker, Phase, Stats};
-use trefoil_service::tenant::Tenant;
-use trefoil_service::wiring::observer;
+use trefoil_service::tenants::tenant::Tenant;
+use trefoil_service::tenants::wiring::observer;
 
 /// Bounds of the histogram: powers of two from 16 ns to 17 s, where its buckets begin.
 const BOUNDS_LOG2: std::ops::RangeInclusive<u32> = 4..=34;

@@ -1,6 +1,6 @@
 //! The callers of the service: operators, and tenants with their API keys.
 
-use super::{ADMIN_TOKEN_FILE, StartError};
+use super::StartError;
 use crate::config::Config;
 use std::sync::Arc;
 use trefoil_matching::KeyHolding;
@@ -12,6 +12,9 @@ use trefoil_storage::data_dir::{DataDir, DataDirError};
 use trefoil_storage::store::Store;
 use trefoil_storage::store::wrap::WrapKey;
 use zeroize::Zeroizing;
+
+/// The operator's token in the data directory.
+pub const ADMIN_TOKEN_FILE: &str = "admin.token";
 
 /// Loads them from the store.
 pub(super) fn open(

@@ -17,18 +17,18 @@ use trefoil_service::sessions::opening::ProofSessions;
 use trefoil_service::sessions::proofs::ProofPool;
 use trefoil_service::sessions::rows::Sessions;
 use trefoil_service::subjects::Subjects;
+use trefoil_service::subjects::leftovers::Leftovers;
 use trefoil_service::tenants::directory::Directory;
 use trefoil_service::tenants::operators::Operators;
-use trefoil_storage::store::StoreError;
 
 /// The parts of the service, each over those before it.
 pub(super) fn assembled(
     config: &Config,
     (node, log, keys): (Arc<Node>, Arc<Log>, Shown),
     (tenants, operators): (Directory, Operators),
-    (rows, proofs): (Sessions, ProofPool),
+    (leftovers, rows, proofs): (Leftovers, Sessions, ProofPool),
     (door, past): (Arc<FrontDoor>, Past),
-) -> Result<Service, StoreError> {
+) -> Service {
     let tenants = Arc::new(tenants);
     let sessions = Arc::new(ProofSessions {
         node: Arc::clone(&node),
@@ -44,8 +44,9 @@ pub(super) fn assembled(
         Arc::clone(&log),
         Arc::clone(&tenants),
         Arc::clone(&sessions),
+        leftovers,
         config.store.templates_in_memory,
-    )?);
+    ));
     let logins = Arc::new(Logins {
         node: Arc::clone(&node),
         log: Arc::clone(&log),
@@ -60,5 +61,5 @@ pub(super) fn assembled(
         source_bounds: LiveBounds::new(config.limits.source_failures()),
         outcomes: outcomes::Watch::default(),
     });
-    Ok(Service { node, keys, log, tenants, operators, sessions, subjects, logins })
+    Service { node, keys, log, tenants, operators, sessions, subjects, logins }
 }

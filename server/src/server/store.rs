@@ -4,7 +4,7 @@ use super::{StartError, not_opened};
 use crate::config::{self, Config, ConfigError};
 use crate::node_name;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use trefoil_matching::KeyHolding;
 use trefoil_postgres::{Address, LINKS_OF_HANDLERS, Opening, Postgres, PostgresRegister, RegisterBounds};
@@ -14,9 +14,8 @@ use trefoil_service::log::log_store::SealedVaults;
 use trefoil_service::login::register;
 use trefoil_service::{POSTGRES_MARK, STORE_FILE, time};
 use trefoil_storage::Supervisor;
-use trefoil_storage::data_dir::{DataDir, HighWater, read_private};
+use trefoil_storage::data_dir::{DataDir, DatabaseFile};
 use trefoil_storage::store::{Register, Sqlite, Store, StoreError};
-use zeroize::Zeroizing;
 
 /// The PostgreSQL database of a configuration, if it names one. Its password may be in the file that PGPASSFILE names.
 ///
@@ -32,43 +31,66 @@ const ANOTHERS: &str = "this data directory is new, and the database belongs to 
                         new service give an empty database";
 
 /// Before a first start makes keys: refuses a database that cannot be reached, or in which another installation is.
-pub(super) async fn reach(config: &Config, directory: &DataDir) -> Result<(), StartError> {
-    let Some(address) = database(config)?.filter(|_| !signing_keys::are_there(directory.path())) else {
+pub(super) fn reach(
+    config: &Config,
+    address: Option<&Address>,
+    directory: &DataDir,
+) -> Result<(), StartError> {
+    let Some(address) = address.filter(|_| !signing_keys::are_there(directory.path())) else {
         return Ok(());
     };
-    let (place, patience, fleet) = (address.to_string(), config.store.patience(), config.store.fleet);
+    let patience = config.store.patience();
     // If there is one already, `trefoil store migrate` has made the tables with it.
-    let has_secret = directory.has("master.key")?;
-    let looking = tokio::task::spawn_blocking(move || match has_secret {
-        true => Postgres::user(&address, patience).map(|_| true),
-        false => Postgres::is_empty(&address, patience, fleet),
-    });
-    match looking.await.map_err(|cause| StartError::Thread(cause.to_string()))? {
+    let looked = match directory.has("master.key")? {
+        true => Postgres::user(address, patience).map(|_| true),
+        false => Postgres::is_empty(address, patience, config.store.fleet),
+    };
+    match looked {
         Ok(true) => Ok(()),
-        Ok(false) => Err(StartError::Database(StoreError::Unusable(format!("{place}: {ANOTHERS}")))),
+        Ok(false) => Err(StartError::Database(StoreError::Unusable(format!("{address}: {ANOTHERS}")))),
         Err(cause) => Err(StartError::Database(cause)),
     }
 }
 
-/// Opens the store, and says where it is.
+/// A store, and where it is.
+pub(super) struct OpenStore {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) path: PathBuf,
+    /// Transactions of the PostgreSQL database that the directory had noted.
+    pub(super) noted: Option<u64>,
+}
+
+/// A database file of the directory, which a look does not make.
+pub(super) fn database_file(directory: &DataDir, name: &'static str) -> Result<DatabaseFile, StartError> {
+    let file = directory.database(name)?;
+    if file.is_still && !file.exists { Err(StartError::Unfinished(name)) } else { Ok(file) }
+}
+
+/// Opens the store, or looks at it.
 pub(super) fn open(
     supervisor: &Supervisor,
     directory: &DataDir,
     config: &Config,
     (address, seen): (Option<&Address>, u64),
     now: u64,
-) -> Result<(Arc<dyn Store>, PathBuf), StartError> {
-    let secret = directory.secret::<32>("master.key")?;
+) -> Result<OpenStore, StartError> {
+    let (secret, is_still) = (directory.secret::<32>("master.key")?, directory.is_still());
+    let has_mark = directory.has(POSTGRES_MARK)?;
+    let mark = (has_mark || address.is_some() && !is_still).then(|| directory.high_water(POSTGRES_MARK));
+    let mark = mark.transpose()?;
+    let noted = mark.as_ref().map_or(0, |mark| mark.reached().count);
     let Some(address) = address else {
-        let is_used =
-            directory.has(POSTGRES_MARK)? && directory.high_water(POSTGRES_MARK)?.reached().count > 0;
-        refuse_other(directory, is_used, "is in a PostgreSQL database: start with --store and its address")?;
+        refuse_other(
+            directory,
+            noted > 0,
+            "is in a PostgreSQL database: start with --store and its address",
+        )?;
         let path = directory.join(STORE_FILE);
-        let file = directory.database(STORE_FILE)?;
+        let file = database_file(directory, STORE_FILE)?;
         let store =
             Sqlite::open_under(supervisor, file, &secret).map_err(|cause| not_opened(&path, cause))?;
         directory.note(STORE_FILE)?;
-        return Ok((Arc::new(store), path));
+        return Ok(OpenStore { store: Arc::new(store), path, noted: None });
     };
     refuse_other(
         directory,
@@ -76,23 +98,23 @@ pub(super) fn open(
         "is in its file store.sqlite: start without --store",
     )?;
     let config::Store { restored, fleet, .. } = config.store;
-    let fleet = fleet.then(node_name);
-    let mark = directory.high_water(POSTGRES_MARK)?;
-    let is_new = mark.reached().count == 0;
-    let opening = Opening { mark: Some(mark), restored, fleet, seen, look: None };
-    let opened = Postgres::open(supervisor, address, &secret, config.store.patience(), opening);
-    let store = opened.map_err(|cause| refused(address, is_new, cause))?;
-    if restored {
-        let noted =
-            note_restoration(&store, now).map_err(|cause| StartError::Stored { what: "store", cause });
-        let first = noted?.first;
+    let patience = config.store.patience();
+    if is_still && noted == 0 && Postgres::is_empty(address, patience, fleet).map_err(StartError::Database)? {
+        return Err(StartError::Unfinished(POSTGRES_MARK));
+    }
+    let opening = Opening { mark, restored, fleet: fleet.then(node_name), seen, is_still };
+    let opened = Postgres::open(supervisor, address, &secret, patience, opening);
+    let store = opened.map_err(|cause| refused(address, noted == 0, cause))?;
+    if restored && !is_still {
+        let restored = note_restoration(&store, now);
+        let first = restored.map_err(|cause| StartError::Stored { what: "store", cause })?.first;
         tracing::warn!(
             first,
             "the store was restored: the log goes on at this seal, and every later one says so"
         );
     }
     tracing::info!(%address, "keeps the store in PostgreSQL");
-    Ok((Arc::new(store), PathBuf::from(address.to_string())))
+    Ok(OpenStore { store: Arc::new(store), path: PathBuf::from(address.to_string()), noted: Some(noted) })
 }
 
 fn refused(address: &Address, is_new: bool, cause: StoreError) -> StartError {
@@ -101,41 +123,6 @@ fn refused(address: &Address, is_new: bool, cause: StoreError) -> StartError {
         StoreError::Forged(what) => StoreError::Forged(format!("{address}: {what}")),
         other => other,
     })
-}
-
-/// Looks at the store as [`open`] would open it, and changes nothing. Says where it is.
-pub(super) fn look(config: &Config) -> Result<(Box<dyn Store>, PathBuf), StartError> {
-    let directory = &config.server.data_dir;
-    let Some(address) = database(config)? else {
-        let store: Box<dyn Store> = Box::new(look_at(directory, STORE_FILE, "master.key", Sqlite::look)?);
-        return Ok((store, directory.join(STORE_FILE)));
-    };
-    let secret = secret(&directory.join("master.key"))?;
-    let mark = directory.join(POSTGRES_MARK);
-    let reached = if mark.exists() { HighWater::read(&mark)?.count } else { 0 };
-    let opening =
-        Opening { look: Some(reached), fleet: config.store.fleet.then(node_name), ..Opening::default() };
-    let opened = Postgres::open(&Supervisor::default(), &address, &secret, config.store.patience(), opening);
-    let opened: Box<dyn Store> = Box::new(opened.map_err(|cause| refused(&address, reached == 0, cause))?);
-    Ok((opened, PathBuf::from(address.to_string())))
-}
-
-/// Looks at a database file with its key and its mark.
-pub(super) fn look_at<T>(
-    directory: &Path,
-    name: &str,
-    key: &str,
-    open: impl FnOnce(&Path, u64, &[u8; 32]) -> Result<T, StoreError>,
-) -> Result<T, StartError> {
-    let (path, secret) = (directory.join(name), secret(&directory.join(key))?);
-    let mark = HighWater::read(&directory.join(format!("{name}.mark")))?;
-    open(&path, mark.count, &secret).map_err(|cause| not_opened(&path, cause))
-}
-
-fn secret(path: &Path) -> Result<Zeroizing<[u8; 32]>, StartError> {
-    let bytes = read_private(path)?;
-    let of_length = |_| not_opened(path, StoreError::Fault("it has not 32 bytes".to_owned()));
-    bytes.as_slice().try_into().map(Zeroizing::new).map_err(of_length)
 }
 
 /// Says how far the vaults are ahead of a store that was restored: what the newest seal in it says of them, and what they say.
@@ -162,15 +149,20 @@ pub(super) fn tell_of_vaults(config: &Config, key_holder: &dyn KeyHolding, seale
 
 /// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and empties
 /// that of a fleet before it, which would lack what this process accepts. So does a start that accepts the clock: the register would refuse
-/// requests until the time at which it last forgot nonces by the wrong clock.
+/// requests until the time at which it last forgot nonces by the wrong clock. A look compares the clocks alone.
 pub(super) fn register(
     supervisor: &Supervisor,
     config: &Config,
-    address: Option<&Address>,
+    (address, is_still): (Option<&Address>, bool),
     now: u64,
 ) -> Result<Option<Arc<dyn Register>>, StartError> {
     let Some(address) = address else { return Ok(None) };
     let patience = config.store.patience();
+    if is_still {
+        let clock = config.store.fleet.then(|| Postgres::clock(address, patience)).transpose();
+        let clock = clock.map_err(StartError::Database)?;
+        return clock.map_or(Ok(()), |clock| refuse_clock(address, now, clock)).map(|()| None);
+    }
     if !config.store.fleet || config.store.accept_clock {
         PostgresRegister::forget(address, patience).map_err(StartError::Database)?;
     }
@@ -206,13 +198,6 @@ fn refuse_clock(address: &Address, now: u64, clock: u64) -> Result<(), StartErro
         return Err(StartError::Stored { what: "clock", cause });
     }
     Ok(())
-}
-
-/// Looks at the clock of a fleet's database as [`register`] does.
-pub(super) fn look_at_clock(config: &Config, now: u64) -> Result<(), StartError> {
-    let Some(address) = database(config)?.filter(|_| config.store.fleet) else { return Ok(()) };
-    let clock = Postgres::clock(&address, config.store.patience()).map_err(StartError::Database)?;
-    refuse_clock(&address, now, clock)
 }
 
 /// A second store would begin the log of seals at 0 under the same keys.

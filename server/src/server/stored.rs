@@ -1,5 +1,6 @@
-//! What a start checks of the stored data before it uses it, and `trefoil doctor` where no service runs.
+//! What a start checks of the stored data before it uses it.
 
+use super::store::OpenStore;
 use super::{StartError, not_opened};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -9,7 +10,7 @@ use trefoil_matching::{KeyHolding, StoreAge, Vault as _};
 use trefoil_pipeline::ChainHead;
 use trefoil_service::keys::key_holder_watch;
 use trefoil_service::log::log_store::{self, SealedVaults};
-use trefoil_service::time;
+use trefoil_service::{STORE_FILE, time};
 use trefoil_storage::store::{Store, StoreError};
 
 /// The end of the log, and what it says.
@@ -43,15 +44,29 @@ impl Stored {
 /// Has store and vault note each other's count. Refuses a store that is older than the vault has seen it. Returns the count that the store has seen
 /// of the vault.
 pub(super) fn introduce(
-    (store, store_path): (&dyn Store, &Path),
+    OpenStore { store, path: store_path, noted }: &OpenStore,
     (vault, path): (&SqliteVault, &Path),
     restored: bool,
 ) -> Result<u64, StartError> {
-    let (found, seen) = ((0, store.count().load(Ordering::Acquire)), (0, vault.follow(store.count())));
-    match found < seen && !restored {
-        true => Err(older(store_path, path.display(), found, seen)),
-        false => Ok(store.follow(vault.count())),
+    let (found, seen) = (store.count().load(Ordering::Acquire), vault.follow(store.count()));
+    if found >= seen || restored {
+        return Ok(store.follow(vault.count()));
     }
+    let remedy = if *noted == Some(found) { DIRECTORY_ALONE } else { remedy(store_path) };
+    Err(older((store_path, (0, found)), (path.display(), (0, seen)), remedy))
+}
+
+/// What to do about a file that is older than the vault.
+const DIRECTORY: &str = "restore the whole directory from the newest backup";
+/// What to do about an older database of which the directory has noted more.
+const DATABASE: &str = "restore the whole directory from the newest backup; after the restoration of a PostgreSQL database start once with \
+                        --store-restored, which every seal will show";
+/// What to do if the directory has noted no more of the database, and by that nothing was restored.
+const DIRECTORY_ALONE: &str = "restore the whole directory from the newest backup, and then start again: the postgres.mark that is there is as old \
+                               as the database, so a start cannot tell that the database was restored";
+
+fn remedy(store: &Path) -> &'static str {
+    if store.ends_with(STORE_FILE) { DIRECTORY } else { DATABASE }
 }
 
 /// Tells a key-holder in another process how new the store is, unless it was `told` so. The first time refuses a store that is older than the
@@ -80,7 +95,10 @@ pub(super) fn tell_store(
 /// Refuses a store that is older than a key-holder in another process has seen it.
 pub(super) fn refuse_older(store: &dyn Store, path: &Path, seen: StoreAge) -> Result<(), StartError> {
     let found = age(store, path)?;
-    if found < seen { Err(older(path, "the vault of its key-holder", found, seen)) } else { Ok(()) }
+    match found < seen {
+        true => Err(older((path, found), ("the vault of its key-holder", seen), remedy(path))),
+        false => Ok(()),
+    }
 }
 
 fn age(store: &dyn Store, path: &Path) -> Result<StoreAge, StartError> {
@@ -88,15 +106,17 @@ fn age(store: &dyn Store, path: &Path) -> Result<StoreAge, StartError> {
     Ok((restored.map_or(0, |last| last.time), store.count().load(Ordering::Acquire)))
 }
 
-fn older(store: &Path, vault: impl ToString, found: StoreAge, seen: StoreAge) -> StartError {
-    StartError::OlderStore { store: store.display().to_string(), vault: vault.to_string(), found, seen }
-}
-
-/// How new a store is, in words.
-pub(super) fn told((restored, count): StoreAge) -> String {
-    match restored {
-        0 => format!("{count} transactions"),
-        _ => format!("{count} transactions and a restoration at {}", time::format(restored)),
+fn older(
+    (store, found): (&Path, StoreAge),
+    (vault, seen): (impl ToString, StoreAge),
+    remedy: &'static str,
+) -> StartError {
+    StartError::OlderStore {
+        store: store.display().to_string(),
+        vault: vault.to_string(),
+        found,
+        seen,
+        remedy,
     }
 }
 
@@ -105,7 +125,7 @@ pub(super) fn check_vault(
     vault: &SqliteVault,
     path: &Path,
     (sealed, seen): (Option<&SealedVaults>, u64),
-    accept_older: bool,
+    (accept_older, is_still): (bool, bool),
 ) -> Result<(), StartError> {
     let found = key_holder_watch::shown(vault.state());
     let sealed = match sealed.map(|(number, vaults)| (*number, vaults.as_slice())) {
@@ -127,6 +147,9 @@ pub(super) fn check_vault(
                 StartError::Stored { what: "vault.sqlite", cause }
             }
         });
+    }
+    if is_still {
+        return Ok(());
     }
     tracing::warn!(?found, ?sealed, reached, "an older vault is taken");
     let (generation, restored) = sealed.map_or((0, 0), |(_, sealed)| (sealed.generation, sealed.restored));

@@ -1,16 +1,18 @@
 //! What a running service does beside its requests, again and again until it stops.
 
-use super::tell_again;
+use super::StartError;
+use super::stored::tell_store;
+use crate::app::App;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use trefoil_key_holder::vault::SqliteVault;
+use trefoil_matching::StoreAge;
 use trefoil_service::Service;
 use trefoil_service::limits::pace;
-use trefoil_service::log::retention;
-use trefoil_service::log::retention::Pruner;
+use trefoil_service::log::retention::{self, Pruner};
 use trefoil_service::subjects::enrolments::IDEMPOTENCY_LIFETIME_S;
 use trefoil_service::subjects::rotation::Rotations;
 use trefoil_storage::Supervisor;
@@ -26,8 +28,33 @@ const USAGE_INTERVAL: Duration = Duration::from_secs(2);
 const ROOM_INTERVAL: Duration = Duration::from_millis(200);
 /// How often open sessions are counted.
 const SESSIONS_INTERVAL: Duration = Duration::from_secs(10);
+/// How often refusals are counted.
+const REFUSALS_INTERVAL: Duration = Duration::from_secs(10);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Starts them all.
+pub(super) fn spawn_tasks(
+    app: &Arc<App>,
+    pruner: Option<Pruner>,
+    vault: Option<&Arc<SqliteVault>>,
+    stopped: &watch::Receiver<bool>,
+) -> Vec<JoinHandle<Option<()>>> {
+    let supervisor = &app.service.supervisor;
+    let (service, stopped) = (|| Arc::clone(&app.service), || stopped.clone());
+    vec![
+        watched(supervisor, "sweeper", sweep(service(), app.limits.answer_timeout(), stopped())),
+        watched(supervisor, "usage", keep_usage(service(), stopped())),
+        watched(supervisor, "rotations", take_up_rotations(Arc::clone(&app.rotations), stopped())),
+        watched(supervisor, "pacer", keep_pace(service(), stopped())),
+        watched(supervisor, "session count", count_sessions(service(), stopped())),
+        watched(supervisor, "cache room", make_room(service(), stopped())),
+        watched(supervisor, "key-holder watch", watch_key_holder(service(), vault.cloned(), stopped())),
+        watched(supervisor, "refusals", watch_refusals(Arc::clone(app), stopped())),
+        watched(supervisor, "disk watch", watch_disk(service(), stopped())),
+        watched(supervisor, "retention", retain(service(), pruner, stopped())),
+    ]
+}
 
 /// Runs an essential task; `None` if it panicked.
 pub(super) fn watched<T: Send + 'static>(
@@ -49,7 +76,7 @@ pub(super) fn watched<T: Send + 'static>(
     })
 }
 
-pub(super) async fn watch_key_holder(
+async fn watch_key_holder(
     service: Arc<Service>,
     vault: Option<Arc<SqliteVault>>,
     mut stop: watch::Receiver<bool>,
@@ -78,6 +105,18 @@ pub(super) async fn watch_key_holder(
     }
 }
 
+/// Tells a key-holder in another process how new the store is. One that was away at the start may show only now that the store is older.
+pub(super) fn tell_again(service: &Service, told: Option<StoreAge>) -> Option<StoreAge> {
+    match tell_store(service.node.store.as_ref(), &service.node.store_path, &*service.node.key_holder, told) {
+        Ok(told) => return told,
+        Err(cause @ StartError::OlderStore { .. }) => {
+            service.node.supervisor.damaged(&service.node.store_path, &cause.to_string());
+        }
+        Err(cause) => tracing::warn!(%cause, "the count of the store was not told to the key-holder"),
+    }
+    told
+}
+
 pub(super) fn look_at_key_holder(service: &Service) {
     let now_s = service.node.clock.monotonic_ns() / 1_000_000_000;
     service.node.key_holder_watch.look(&*service.node.key_holder, &service.tenants.registry(), now_s);
@@ -93,7 +132,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     }
 }
 
-pub(super) async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     let (mut measured, mut before) = (pace::Measured::default(), service.node.clock.monotonic_ns());
     loop {
         tokio::select! {
@@ -117,7 +156,7 @@ pub(super) async fn seal_notes(service: &Arc<Service>, patience: Duration) {
     }
 }
 
-pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Receiver<bool>) {
+async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
@@ -147,7 +186,7 @@ pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: w
 }
 
 /// Goes on with rotations of keys that stopped, or whose node is gone.
-pub(super) async fn take_up_rotations(rotations: Arc<Rotations>, mut stop: watch::Receiver<bool>) {
+async fn take_up_rotations(rotations: Arc<Rotations>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
@@ -159,7 +198,7 @@ pub(super) async fn take_up_rotations(rotations: Arc<Rotations>, mut stop: watch
 }
 
 /// Makes room in the verdict cache for the sessions that were opened.
-pub(super) async fn make_room(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+async fn make_room(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
@@ -171,7 +210,7 @@ pub(super) async fn make_room(service: Arc<Service>, mut stop: watch::Receiver<b
 }
 
 /// Stores the uses of API keys, and looks how their logins ended.
-pub(super) async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
@@ -189,7 +228,7 @@ pub(super) async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<
 }
 
 /// Counts the open sessions.
-pub(super) async fn count_sessions(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+async fn count_sessions(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         let counting = Arc::clone(&service);
         if let Err(cause) = blocking(move || counting.sessions.rows.count(counting.node.now())).await {
@@ -202,7 +241,17 @@ pub(super) async fn count_sessions(service: Arc<Service>, mut stop: watch::Recei
     }
 }
 
-pub(super) async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+/// Looks which refusals come again and again.
+async fn watch_refusals(app: Arc<App>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(REFUSALS_INTERVAL) => drop(app.recurring()),
+        }
+    }
+}
+
+async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
@@ -214,7 +263,7 @@ pub(super) async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<
 }
 
 /// Prunes old seals step by step, and pauses after each step for as long as it took, because requests come first.
-pub(super) async fn retain(service: Arc<Service>, pruner: Option<Pruner>, mut stop: watch::Receiver<bool>) {
+async fn retain(service: Arc<Service>, pruner: Option<Pruner>, mut stop: watch::Receiver<bool>) {
     let Some(mut pruner) = pruner else { return };
     let mut rest = retention::INTERVAL;
     loop {

@@ -30,14 +30,15 @@ use zeroize::Zeroizing;
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    lock: File,
+    /// `None` if it is only looked at.
+    lock: Option<File>,
 }
 
 /// Closing the file does not suffice: a child that this process is starting has a copy of it until it runs its program.
 impl Drop for DataDir {
     fn drop(&mut self) {
         // If this fails, closing the file releases the lock.
-        let _ = self.lock.unlock();
+        let _ = self.lock.as_ref().map(File::unlock);
     }
 }
 
@@ -56,6 +57,23 @@ impl DataDir {
     /// does not hold it, because it reads them at its start.
     pub fn open_for_keys(path: &Path) -> Result<DataDir, DataDirError> {
         Self::open_with(path, "keys.lock")
+    }
+
+    /// Looks at a directory without its lock. What would be made there has its bytes in memory alone, and nothing is written or noted.
+    pub fn look(path: &Path) -> Result<DataDir, DataDirError> {
+        if let Some(unfinished) = unfinished(path) {
+            return Err(unfinished);
+        }
+        refuse_file(path)?;
+        let metadata = fs::metadata(path).map_err(|cause| failed(path, "read the permissions", cause))?;
+        refuse_foreign(path, &metadata)?;
+        Record::look(path)?;
+        Ok(DataDir { path: path.to_owned(), lock: None })
+    }
+
+    /// Whether the directory is only looked at.
+    pub fn is_still(&self) -> bool {
+        self.lock.is_none()
     }
 
     /// Opens the directory into which this process restores.
@@ -101,7 +119,7 @@ impl DataDir {
             let holder = lock_holder(&lock_path).map_or(String::new(), |holder| format!(", number {holder}"));
             DataDirError::Locked { path: path.display().to_string(), holder }
         })?;
-        let directory = DataDir { path: path.to_owned(), lock };
+        let directory = DataDir { path: path.to_owned(), lock: Some(lock) };
         Record::begin(&directory.path)?;
         Ok(directory)
     }
@@ -154,19 +172,29 @@ impl DataDir {
             return Ok(None);
         }
         let bytes = read_private(&self.join(name))?;
-        Record::claim(&self.path, name, Some(&bytes))?;
+        self.claim(name, Some(&bytes))?;
         Ok(Some(bytes))
     }
 
     /// Writes a secret that never changes, once.
     pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         self.write(name, bytes)?;
-        Record::claim(&self.path, name, Some(bytes))
+        self.claim(name, Some(bytes))
+    }
+
+    fn claim(&self, name: &str, fixed: Option<&[u8]>) -> Result<(), DataDirError> {
+        match Record::claims(&self.path, name, fixed)? || self.is_still() {
+            true => Ok(()),
+            false => Record::claim(&self.path, name, fixed),
+        }
     }
 
     /// Replaces the bytes of a kept file. A crash leaves the old or the new bytes, and both are accepted.
     pub fn replace_kept(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         let before = read_private(&self.join(name))?;
+        if self.is_still() {
+            return Ok(());
+        }
         Record::permit(&self.path, name, &[&before, bytes])?;
         self.write(name, bytes)?;
         Record::permit(&self.path, name, &[bytes])
@@ -191,7 +219,7 @@ impl DataDir {
 
     /// Notes that a file was made in this directory. Its content may change, but the file must stay.
     pub fn note(&self, name: &str) -> Result<(), DataDirError> {
-        Record::claim(&self.path, name, None)
+        self.claim(name, None)
     }
 
     /// A database of this directory, and the directory's record of it. Call [`DataDir::note`] once it is open.
@@ -208,12 +236,9 @@ impl DataDir {
                 Err(cause) => return Err(failed(&path, "read the permissions", cause)),
             }
         }
-        let exists = Record::read(&self.path)?.has(name);
-        Ok(DatabaseFile {
-            path: self.join(name),
-            exists,
-            mark: Some(self.high_water(&format!("{name}.mark"))?),
-        })
+        let (exists, is_still) = (Record::read(&self.path)?.has(name), self.is_still());
+        let mark = (exists || !is_still).then(|| self.high_water(&format!("{name}.mark"))).transpose()?;
+        Ok(DatabaseFile { path: self.join(name), exists, is_still, mark })
     }
 
     /// The mark of this name, which begins at 0 the first time.
@@ -248,7 +273,7 @@ impl DataDir {
 
     /// Makes a directory inside, readable by the owner only.
     pub fn make_directory(&self, name: &str) -> Result<(), DataDirError> {
-        make_plain(&self.join(name))
+        if self.is_still() { Ok(()) } else { make_plain(&self.join(name)) }
     }
 
     /// Removes a file, if it exists.
@@ -262,7 +287,7 @@ impl DataDir {
 
     /// Writes a `0600` file so that a crash leaves either no file or all of it.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
-        private_file::write(&self.path, name, bytes)
+        if self.is_still() { Ok(()) } else { private_file::write(&self.path, name, bytes) }
     }
 }
 
@@ -280,10 +305,15 @@ pub fn make(path: &Path) -> Result<(), DataDirError> {
     file.and_then(|mut file| file.write_all(b"*\n")).map_err(|cause| failed(&path, "write", cause))
 }
 
-fn make_plain(path: &Path) -> Result<(), DataDirError> {
-    if path.is_file() {
-        return Err(DataDirError::NotADirectory { path: path.display().to_string() });
+fn refuse_file(path: &Path) -> Result<(), DataDirError> {
+    match path.is_file() {
+        true => Err(DataDirError::NotADirectory { path: path.display().to_string() }),
+        false => Ok(()),
     }
+}
+
+fn make_plain(path: &Path) -> Result<(), DataDirError> {
+    refuse_file(path)?;
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|cause| failed(path, "create the directory", cause))
 }
@@ -314,13 +344,15 @@ pub struct DatabaseFile {
     pub path: PathBuf,
     /// Whether it was made before; then a file without tables is not a new one.
     pub exists: bool,
+    /// Whether it is only looked at.
+    pub is_still: bool,
     /// The mark that also has its count of transactions.
     pub mark: Option<HighWater>,
 }
 
 impl<T: AsRef<Path> + ?Sized> From<&T> for DatabaseFile {
     fn from(path: &T) -> DatabaseFile {
-        DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None }
+        DatabaseFile { path: path.as_ref().to_owned(), exists: false, is_still: false, mark: None }
     }
 }
 

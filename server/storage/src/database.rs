@@ -122,7 +122,11 @@ impl Database {
         key: RowKey,
         supervisor: &Supervisor,
     ) -> Result<Database, StoreError> {
-        let DatabaseFile { path, exists, mark } = file.into();
+        let DatabaseFile { path, exists, is_still, mark } = file.into();
+        let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
+        if is_still {
+            return Database::look(&path, reached, version, schema, key);
+        }
         make_private(&path).map_err(fault)?;
         let connection = Connection::open(&path).map_err(fault)?;
         prepare(&connection).map_err(fault)?;
@@ -137,7 +141,6 @@ impl Database {
         let durable: Arc<Durable> = Arc::default();
         durable.set(rows.counts());
         let (seen, beside) = (rows.counts().beside, Arc::<OnceLock<Count>>::default());
-        let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (writes, queue) = sync_channel(QUEUE_MAX);
         let mut writer = Writer {
             connection,
@@ -167,8 +170,8 @@ impl Database {
         })
     }
 
-    /// Opens a file that no process has open with the checks of [`Database::open`], to be read only. `reached` is the count in its mark.
-    pub fn look(
+    /// A file that no process has open, with the same checks, to be read only. `reached` is the count in its mark.
+    fn look(
         path: &Path,
         reached: u64,
         version: i64,

@@ -102,3 +102,11 @@ fn facenet_thresholds_are_the_recorded_ones() {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../server/API.md")).unwrap();
     assert!(classes.iter().all(|row| page.contains(&format!("| {row} % |"))), "the page has these figures");
 }
+
+#[test]
+fn arcface_cut_to_128_numbers_is_refused_by_the_threshold_of_facenet() {
+    let trials = Protocol::Enrol1.split(&set("lfw_arcface128")).unwrap();
+    let accuracy = Accuracy::new(&trials, &plain_scores(&trials)).unwrap();
+    let (threshold, _) = trefoil_types::Threshold::FmrClass(4).score("facenet-128").unwrap();
+    assert_eq!(format!("{:.1}", 395.0 * (1.0 - accuracy.at(threshold).tar)), "212.0");
+}

@@ -77,28 +77,20 @@ test("percentiles are read off the difference of two histograms", () => {
   assert.deepEqual(together([grown, grown]).below, [100, 180, 198]);
 });
 
-test("what grew worse is named with the next step, the worst first, and callers' mistakes are not", () => {
+test("what grew worse is named with the next step, the worst first, and a single error is not", () => {
   const request = (status: number, count: number, below: number[]) => ({ method: "POST", route: "/v1/authentications", status, count, seconds: 0, below });
-  const problem = (code: string, count: number) => ({ code, route: "/v1/authentications", count, title: "", cure: "" });
-  const before = status(0, { problems: [problem("overloaded", 4)] });
+  const before = status(0);
   assert.deepEqual(attention(before, before), []);
-  const found = attention(
-    before,
-    status(60_000, {
-      problems: [problem("overloaded", 9), problem("nonce-replayed", 7)],
-      requests: [request(200, 90, [10, 20, 90]), request(503, 9, [9, 9, 9])],
-    }),
-  );
+  assert.deepEqual(attention(before, status(60_000, { requests: [request(503, 4, [4, 4, 4])] })), []);
+  const found = attention(before, status(60_000, { requests: [request(200, 90, [10, 20, 90]), request(503, 9, [9, 9, 9])] }));
   assert.deepEqual(
     found.map(({ level, code }) => [level, code]),
     [
       ["broken", "server-errors"],
-      ["warning", "overloaded"],
       ["warning", "slow-logins"],
     ],
   );
   assert(found.every(({ remedy, what }) => remedy !== "" && what !== ""));
-  assert.match(found[1]?.what ?? "", /^5 requests got `overloaded` in the last 60 s$/);
 });
 
 test("a finding of a rate comes once and goes once, and not with each login around its mark", () => {

@@ -1,6 +1,13 @@
 //! A creation that is made once, although its answer may be lost.
 
 use super::service::Service;
+use super::table::show;
+use serde::Serialize;
+use serde_json::Value;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::time::Duration;
 use trefoil_client::{Admin, ClientError, Receipted, Unverified};
 
@@ -50,6 +57,45 @@ impl Once {
             false => cause,
         })
     }
+
+    /// Creates something whose secret is this field of the answer, and puts that into the file or into the answer.
+    pub(super) fn secret<T: Receipted + Serialize>(
+        &self,
+        service: &Service,
+        (json, output): (bool, Option<&Path>),
+        create: impl AsyncFn(&Admin) -> Result<Unverified<T>, ClientError>,
+        field: &str,
+        name: impl Fn(&T) -> String,
+    ) -> Result<String, String> {
+        // Before the secret, so that none is made that cannot be stored.
+        let file = output.map(|path| {
+            let file = File::options().create_new(true).write(true).mode(0o600).open(path);
+            let refused = |cause| format!("{}: {cause}; give --output a new file", path.display());
+            file.map(|file| (file, path)).map_err(refused)
+        });
+        let file = file.transpose()?;
+        let created = self.create(service, create).inspect_err(|_| {
+            // A remaining empty file does no harm: the next call reports it.
+            let _ = output.map(std::fs::remove_file);
+        })?;
+        let mut told = serde_json::to_value(&created).map_err(|cause| cause.to_string())?;
+        let Some((file, path)) = file else {
+            return show(json, &created, || format!("{}\n", told[field].as_str().unwrap_or_default()));
+        };
+        let (name, place) = (name(&created), path.display());
+        store(file, &told[field]).map_err(|cause| format!("{place}: {cause}; revoke {name}"))?;
+        if let Value::Object(fields) = &mut told {
+            fields.remove(field);
+            fields.insert("output".to_owned(), path.to_string_lossy().into());
+        }
+        show(json, &told, || format!("{name} in {place}\n"))
+    }
+}
+
+/// Puts a secret, and else nothing, into a file.
+fn store(mut file: File, secret: &Value) -> std::io::Result<()> {
+    writeln!(file, "{}", secret.as_str().unwrap_or_default())?;
+    file.sync_all()
 }
 
 /// Whether the thing may have been created all the same.

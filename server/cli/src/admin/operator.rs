@@ -2,13 +2,11 @@
 
 use super::once::Once;
 use super::service::Service;
+use super::show;
 use super::table::table;
-use super::{InFile, forget, new_file, show, without};
 use crate::pages;
 use clap::Subcommand;
-use std::fs::File;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use trefoil_api::{
     AuditEntry, AuditOutcome, CreateOperator, CreatedOperatorToken, Hex, Operator, OperatorToken, Role,
 };
@@ -80,15 +78,12 @@ impl Command {
         match self {
             Command::Create { name, role, expires, output, once } => {
                 let request = CreateOperator { name, role, expires_at: expires };
-                let file = output.as_deref().map(new_file).transpose()?;
-                let created = once.create(service, async |admin| admin.create_operator(&request).await);
-                token(created, file, output.as_deref(), json)
+                let create = async |admin: &Admin| admin.create_operator(&request).await;
+                once.secret(service, (json, output.as_deref()), create, "token", token)
             }
             Command::NewToken { operator, expires, output, once } => {
-                let file = output.as_deref().map(new_file).transpose()?;
-                let created =
-                    once.create(service, async |admin| admin.create_operator_token(operator, expires).await);
-                token(created, file, output.as_deref(), json)
+                let create = async |admin: &Admin| admin.create_operator_token(operator, expires).await;
+                once.secret(service, (json, output.as_deref()), create, "token", token)
             }
             Command::List => {
                 let all = service.call(all_operators)?;
@@ -114,24 +109,8 @@ impl Command {
     }
 }
 
-/// Writes a token to the requested place, and nowhere else.
-fn token(
-    created: Result<CreatedOperatorToken, String>,
-    file: Option<File>,
-    path: Option<&Path>,
-    json: bool,
-) -> Result<String, String> {
-    let created = created.inspect_err(|_| forget(path))?;
-    let Some((mut file, path)) = file.zip(path) else {
-        return show(json, &created, || format!("{}\n", created.token));
-    };
-    let (id, number) = (hex::encode(created.operator_id.0), created.number);
-    let written = writeln!(file, "{}", created.token).and_then(|()| file.sync_all());
-    written
-        .map_err(|cause| format!("{}: {cause}; revoke token {number} of operator {id}", path.display()))?;
-    show(json, &InFile { created: without(&created, "token")?, output: path }, || {
-        format!("token {number} of operator {id} in {}\n", path.display())
-    })
+fn token(created: &CreatedOperatorToken) -> String {
+    format!("token {} of operator {}", created.number, hex::encode(created.operator_id.0))
 }
 
 /// `trefoil admin audit`

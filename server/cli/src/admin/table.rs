@@ -1,5 +1,7 @@
 //! Columns of text, each as wide as its widest entry.
 
+use serde::Serialize;
+
 /// A table with a head. The last column is not padded. Control characters in names are escaped.
 pub(super) fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let head = head.map(str::to_owned);
@@ -23,5 +25,17 @@ mod tests {
         let rows = [["ä".to_owned(), "it's".to_owned()], ["four".to_owned(), "\u{1b}[2J".to_owned()]];
         let expected = "A     NAME\nä     it's\nfour  \\u{1b}[2J\n";
         assert_eq!(table(["A", "NAME"], rows.into_iter()), expected);
+    }
+}
+
+/// An answer as JSON, or for people.
+pub(super) fn show(
+    json: bool,
+    answer: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<String, String> {
+    match json {
+        true => Ok(serde_json::to_string_pretty(answer).map_err(|cause| cause.to_string())? + "\n"),
+        false => Ok(text()),
     }
 }

@@ -20,7 +20,7 @@ pub use report::Report;
 
 use audit::audit;
 use load::{AUDIENCE, Clients, Login, unix_now};
-use metrics::Scrape;
+use metrics::{StagesUs, cache_hit_ratio};
 use plan::Plan;
 use population::{LEVEL, Population};
 use progress::Progress;
@@ -29,7 +29,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use trefoil_api::{CreateTenant, CreatedTenant, Decision};
+use trefoil_api::{CreateTenant, CreatedTenant, Decision, ServiceStatus};
 use trefoil_client::{Admin, Client};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_server::config::Config;
@@ -176,11 +176,11 @@ async fn demonstrate(
 
     let attempts = plan.attempts.len();
     let under_load = attempts - ALONE_MAX.min(attempts / 4);
-    let before = service.metrics().await?;
+    let before = service.status().await?;
     let stage = progress.stage("log in", attempts);
     let mut logins = clients.log_in(0..under_load, arguments.concurrency.into(), &stage).await?;
     let log_in = stage.elapsed();
-    let scrape = service.metrics().await?;
+    let status = service.status().await?;
     logins.extend(clients.log_in(under_load..attempts, 1, &stage).await?);
     stage.finish(&format!("{attempts} logins, half of them false"));
 
@@ -209,8 +209,9 @@ async fn demonstrate(
         logins: &logins,
         under_load,
         audit: audited,
-        cache_hit_ratio: scrape.cache_hit_ratio_since(&before),
-        scrape,
+        cache_hit_ratio: cache_hit_ratio(&before, &status),
+        stages_us: StagesUs::of(&status).ok_or_else(|| DemoError::step("status", &"a stage is missing"))?,
+        status,
         seconds: Seconds { enrol, prove, log_in, verify },
         sent_again: clients.sent_again(),
         login,
@@ -278,8 +279,8 @@ impl Service {
         Client::new(&address, &self.certificate, &key.api_key, connections).map_err(DemoError::call("client"))
     }
 
-    async fn metrics(&self) -> Result<Scrape, DemoError> {
-        Scrape::parse(&self.admin.metrics().await.map_err(DemoError::call("metrics"))?)
+    async fn status(&self) -> Result<ServiceStatus, DemoError> {
+        self.admin.status().await.map_err(DemoError::call("status"))
     }
 
     async fn stop(self) -> Result<(), DemoError> {

@@ -3,11 +3,12 @@
 use super::audit::{Audit, Tally};
 use super::kept_login::KeptLogin;
 use super::load::Login;
-use super::metrics::{Scrape, StagesUs};
+use super::metrics::StagesUs;
 use super::plan::Plan;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
+use trefoil_api::ServiceStatus;
 
 /// The findings of the demonstration.
 #[derive(Clone, Debug, Serialize)]
@@ -91,7 +92,8 @@ pub(super) struct Results<'a> {
     /// Logins made `concurrency` at a time; the rest were made alone.
     pub(super) under_load: usize,
     pub(super) audit: Audit,
-    pub(super) scrape: Scrape,
+    pub(super) status: ServiceStatus,
+    pub(super) stages_us: StagesUs,
     pub(super) cache_hit_ratio: f64,
     pub(super) seconds: Seconds,
     pub(super) sent_again: usize,
@@ -101,8 +103,8 @@ pub(super) struct Results<'a> {
 impl Report {
     pub(super) fn new(setting: Setting, results: Results<'_>) -> Report {
         let Setting { workers, processors, concurrency, connections, seed } = setting;
-        let Results { plan, logins, under_load, audit, scrape, cache_hit_ratio, seconds, sent_again, login } =
-            results;
+        let Results { plan, logins, under_load, audit, seconds, .. } = results;
+        let ServiceStatus { batches, seals, .. } = results.status;
         let Audit { verified, decisions, differing, genuine, impostor, findings } = audit;
         let latencies = |logins: &[Login]| sorted(logins.iter().map(|login| login.latency));
         let (loaded, alone) = logins.split_at(under_load.min(logins.len()));
@@ -122,23 +124,23 @@ impl Report {
             false_non_match_rate: share(genuine.denials, genuine.total()),
             false_match_rate: share(impostor.matches, impostor.total()),
             equal_error_rate: plan.equal_error_rate,
-            cache_hit_ratio,
-            batches: scrape.batches,
-            batch_fill: scrape.batch_fill(),
-            seals: scrape.seals,
+            cache_hit_ratio: results.cache_hit_ratio,
+            batches: batches.sealed,
+            batch_fill: batches.lanes as f64 / (batches.sealed.max(1) * batches.lanes_max) as f64,
+            seals: seals.stored,
             auth_per_s: loaded.len() as f64 / seconds.log_in.max(f64::MIN_POSITIVE),
             latency_us: Latency { p50: us(&loaded, 0.5), p99: us(&loaded, 0.99), alone_p50: us(&alone, 0.5) },
-            stages_us: scrape.stages_us,
+            stages_us: results.stages_us,
             attestation_bytes: Bytes { min: size(0.0), median: size(0.5), max: size(1.0) },
             workers,
             processors,
             concurrency,
             connections,
             seed,
-            sent_again,
+            sent_again: results.sent_again,
             seconds,
             findings,
-            login,
+            login: results.login,
         }
     }
 

@@ -1,8 +1,7 @@
 //! Examines an installation: faults, their places, and what to do.
 //!
-//! This changes nothing and keeps no lock, so it works on a stopped and on a running installation. Each check reads files as a
-//! start would, and reports faults that a start, a caller or an operator would meet. Where no service runs, the checks of a start themselves run over what is
-//! stored.
+//! This changes nothing and keeps no lock, so it works on a stopped and on a running installation. Where no service runs, the start itself goes through
+//! the installation and only looks. The other checks find what it does not refuse, and say more of what it does.
 
 mod databases;
 mod nodes;
@@ -21,6 +20,7 @@ use trefoil_matching::KeyHolding as _;
 use trefoil_matching::quorum::Seat;
 use trefoil_server::config::{Config, ConfigError, Place};
 use trefoil_server::findings::{self, Fault};
+use trefoil_server::server::{StartError, look};
 use trefoil_service::keys::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::time::format as time;
 use trefoil_storage::Supervisor;
@@ -36,13 +36,21 @@ const WAIT: Duration = Duration::from_secs(3);
 /// data directory.
 pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> Vec<Finding> {
     let directory = &config.server.data_dir;
-    if !directory.exists() {
-        return vec![Fault::DirectoryMissing.at(directory.display(), "there is no installation")];
-    }
     if let Some(foreign) = foreign(directory) {
         return vec![foreign];
     }
+    if !directory.is_file() && !DataDir::is_made(directory) {
+        return vec![Fault::DirectoryMissing.at(directory.display(), "there is no installation")];
+    }
+    // A service that runs has passed the checks of a start, and changes the files meanwhile.
+    let is_running = DataDir::holder(directory).is_some();
+    let refused = if is_running { None } else { look(config, now).err() };
     let mut stored = files(directory);
+    if let Some(unfinished @ StartError::Unfinished(_)) = &refused {
+        stored.push(Fault::StartUnfinished.at(directory.display(), unfinished.to_string()));
+        stored.extend(disk(config));
+        return stored;
+    }
     let (in_store, newest) = match trefoil_server::server::database(config) {
         Ok(None) => databases::store(directory, now),
         Ok(Some(address)) => databases::postgres(&address, config, now),
@@ -55,13 +63,7 @@ pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> V
     found.extend(tls::examine(config, now));
     found.extend(keys(config, now));
     found.extend(disk(config));
-    // A service that runs has passed these checks, and changes the files meanwhile.
-    if found.iter().all(|finding| finding.level < Level::Broken)
-        && DataDir::holder(directory).is_none()
-        && let Err(cause) = trefoil_server::server::would_start(config, now)
-    {
-        found.push(Fault::StartRefused.at(directory.display(), cause.to_string()));
-    }
+    found.extend(refused.map(|cause| Fault::StartRefused.at(directory.display(), cause.to_string())));
     let (running, attention) = service::examine(config, &tls::certificate_path(config), token_file);
     found.extend(running);
     // What is found here too has the place that an operator can see.

@@ -1,6 +1,7 @@
 //! What `serve` refuses, `doctor` finds while no service runs, in the same words.
 
 use crate::ages_apart::{Place, Store, grown};
+use crate::store;
 use crate::world::*;
 use std::fs;
 use std::net::TcpListener;
@@ -111,5 +112,62 @@ async fn doctor_refuses_what_serve_refuses_in_the_same_words() {
             place.config = config;
         }
         drop(holder);
+    }
+}
+
+/// Names and contents of a directory.
+fn contents(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut all: Vec<_> = entries.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect();
+    all.sort();
+    all
+}
+
+/// The process ended after it wrote its keys, and before the trust root.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_tells_an_interrupted_first_start_as_what_it_is_and_serve_finishes_it() {
+    let Some(postgres) = Postgres::shared() else { return };
+    for store in [Store::File, Store::Alone] {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let mut place = Place::new(&data, store, postgres);
+        let made = crate::cli::trefoil(&["keys", "init", "--data-dir", data.to_str().unwrap()]);
+        assert_eq!(crate::cli::code(&made), 0);
+        fs::remove_file(data.join("trust-root.json")).unwrap();
+        fs::remove_dir_all(data.join("trust-roots")).unwrap();
+        let record = fs::read_to_string(data.join("installation.toml")).unwrap();
+        let kept = record.lines().filter(|line| !line.contains("trust-root"));
+        fs::write(data.join("installation.toml"), kept.collect::<Vec<_>>().join("\n")).unwrap();
+        let before = contents(&data);
+
+        let (code, told) = doctor(&place);
+        assert_eq!(code, Some(1), "{told}");
+        assert!(
+            told.contains("start-unfinished") && told.contains("the first start did not finish"),
+            "{told}"
+        );
+        assert!(told.contains("Do: `trefoil serve` finishes it") && !told.contains("broken"), "{told}");
+
+        // What would keep it from finishing is told too.
+        let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listen = std::mem::replace(&mut place.config.server.listen, occupied.local_addr().unwrap());
+        let (code, told) = doctor(&place);
+        assert!(code == Some(2) && told.contains("cannot listen on "), "{told}");
+        place.config.server.listen = listen;
+        let words = folder.path().join("words");
+        fs::write(&words, "another passphrase").unwrap();
+        fs::set_permissions(&words, fs::Permissions::from_mode(0o600)).unwrap();
+        let own = std::mem::replace(&mut place.config.keys.passphrase_file, words);
+        let (code, told) = doctor(&place);
+        assert!(
+            code == Some(2) && told.contains("start-refused") && told.contains("signing.keys: "),
+            "{told}"
+        );
+        place.config.keys.passphrase_file = own;
+        assert_eq!(contents(&data), before);
+
+        place.start(&std::sync::Arc::new(TestClock::of_machine())).await.unwrap();
+        let (code, told) = doctor(&place);
+        assert!(code != Some(2) && !told.contains("start-unfinished"), "{told}");
     }
 }

@@ -22,7 +22,7 @@ use leftovers::Leftovers;
 use std::sync::{Arc, RwLock};
 use templates::Templates;
 use trefoil_matching::{Template, TemplateName};
-use trefoil_storage::store::{self, StoreError, wrap};
+use trefoil_storage::store::{self, wrap};
 
 /// See the module.
 pub struct Subjects {
@@ -43,19 +43,17 @@ pub struct Subjects {
 
 impl Subjects {
     /// The subjects in the node's store, of whose templates so many are in memory.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub fn new(
         node: Arc<Node>,
         log: Arc<Log>,
         tenants: Arc<Directory>,
         sessions: Arc<ProofSessions>,
+        leftovers: Leftovers,
         templates: usize,
-    ) -> Result<Subjects, StoreError> {
-        let (leftovers, templates) = (Leftovers::of(node.store.as_ref())?, Templates::new(templates));
+    ) -> Subjects {
         let (idempotency, enrolling) = (InFlight::default(), RwLock::default());
-        Ok(Subjects { node, log, tenants, sessions, templates, idempotency, leftovers, enrolling })
+        let templates = Templates::new(templates);
+        Subjects { node, log, tenants, sessions, templates, idempotency, leftovers, enrolling }
     }
 
     /// A template from its record.

@@ -60,20 +60,22 @@ pub(super) fn loss(name: &str) -> &'static str {
 impl Record {
     /// Begins the record of a new directory.
     pub(super) fn begin(directory: &Path) -> Result<(), DataDirError> {
-        if directory.join(FILE).exists() {
-            return Record::read(directory).map(drop);
-        }
         let _one_at_a_time = lock(directory)?;
-        if directory.join(FILE).exists() {
+        if Record::look(directory)? {
             return Ok(());
-        }
-        if let Some(missing) = Record::missing(directory) {
-            return Err(missing);
         }
         let id = hex::encode(rand::random::<[u8; 32]>());
         Record { id, files: BTreeMap::new() }.write(directory)?;
         tracing::info!("made a new installation in {}", directory.display());
         Ok(())
+    }
+
+    /// Whether a directory has a record. Refuses one that does not read, and files of an installation without one.
+    pub(super) fn look(directory: &Path) -> Result<bool, DataDirError> {
+        match directory.join(FILE).exists() {
+            true => Record::read(directory).map(|_| true),
+            false => Record::missing(directory).map_or(Ok(false), Err),
+        }
     }
 
     /// Why a directory without a record is not a new one, if so.
@@ -111,19 +113,21 @@ impl Record {
         self.files.contains_key(name)
     }
 
-    /// Notes a file, with its content if that never changes. Refuses content other than the noted one.
-    pub(super) fn claim(directory: &Path, name: &str, fixed: Option<&[u8]>) -> Result<(), DataDirError> {
+    /// Whether a file is noted. Refuses content other than the noted one.
+    pub(super) fn claims(directory: &Path, name: &str, fixed: Option<&[u8]>) -> Result<bool, DataDirError> {
         let now = fixed.map(|bytes| fingerprint(name, bytes)).unwrap_or_default();
-        let same = |noted: &String| noted.is_empty() || is_noted(noted, &now);
-        let other = || DataDirError::Other { path: directory.join(name).display().to_string() };
         match Record::read(directory)?.files.get(name) {
-            Some(noted) if same(noted) => return Ok(()),
-            Some(_) => return Err(other()),
-            None => {}
+            Some(noted) if noted.is_empty() || is_noted(noted, &now) => Ok(true),
+            Some(_) => Err(DataDirError::Other { path: directory.join(name).display().to_string() }),
+            None => Ok(false),
         }
+    }
+
+    /// Notes a file, with its content if that never changes.
+    pub(super) fn claim(directory: &Path, name: &str, fixed: Option<&[u8]>) -> Result<(), DataDirError> {
         let _one_at_a_time = lock(directory)?;
         let mut record = Record::read(directory)?;
-        record.files.insert(name.to_owned(), now);
+        record.files.insert(name.to_owned(), fixed.map(|bytes| fingerprint(name, bytes)).unwrap_or_default());
         record.write(directory)
     }
 

@@ -34,7 +34,7 @@ fn a_directory_that_is_given_up_is_free_although_a_child_has_a_copy_of_the_lock(
     let parent = tempfile::tempdir().unwrap();
     let path = parent.path().join("data");
     let directory = DataDir::open(&path).unwrap();
-    let _copy = directory.lock.try_clone().unwrap();
+    let _copy = directory.lock.as_ref().unwrap().try_clone().unwrap();
     drop(directory);
     DataDir::open(&path).unwrap();
 }
@@ -200,4 +200,38 @@ fn git_ignores_a_made_directory_which_still_counts_as_empty() {
     fs::create_dir(&own).unwrap();
     make(&own).unwrap();
     assert!(!own.join(GITIGNORE).exists(), "it is the operator's");
+}
+
+#[test]
+fn a_look_makes_and_notes_nothing_and_refuses_what_an_opening_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let made = {
+        let directory = DataDir::open(&path).unwrap();
+        let looked = DataDir::look(&path).unwrap();
+        assert!(looked.is_still() && !directory.is_still(), "beside the process that has the lock");
+        (directory.secret::<32>("kept.key").unwrap(), looked.secret::<32>("kept.key").unwrap())
+    };
+    assert_eq!(made.0, made.1);
+    let listing = || {
+        let names = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+        let mut all: Vec<_> = names.map(|name| (fs::read(&name).unwrap(), name)).collect();
+        all.sort();
+        all
+    };
+    let (before, looked) = (listing(), DataDir::look(&path).unwrap());
+    looked.secret::<32>("other.key").unwrap();
+    looked.keep("third.key", b"bytes").unwrap();
+    looked.file("fourth", || Zeroizing::new(vec![1])).unwrap();
+    looked.make_directory("fifth").unwrap();
+    looked.replace_kept("kept.key", &[1; 32]).unwrap();
+    let database = looked.database("store.sqlite").unwrap();
+    assert!(database.is_still && !database.exists && database.mark.is_none());
+    assert_eq!(listing(), before);
+    fs::write(path.join("kept.key"), [7; 32]).unwrap();
+    assert!(matches!(looked.secret::<32>("kept.key"), Err(DataDirError::Other { .. })));
+    fs::remove_file(path.join("kept.key")).unwrap();
+    assert!(matches!(looked.secret::<32>("kept.key"), Err(DataDirError::Lost { .. })));
+    fs::write(path.join(DataDir::UNFINISHED), []).unwrap();
+    assert!(matches!(DataDir::look(&path), Err(DataDirError::Unfinished { .. })));
 }

@@ -43,16 +43,6 @@ impl Sqlite {
         Ok(Sqlite(database))
     }
 
-    /// See [`Database::look`].
-    ///
-    /// # Errors
-    /// As [`Sqlite::open`].
-    pub fn look(path: &Path, reached: u64, secret: &[u8; 32]) -> Result<Sqlite, StoreError> {
-        let database = Database::look(path, reached, VERSION, &SCHEMA, RowKey::of(secret))?;
-        database.refuse_older()?;
-        Ok(Sqlite(database))
-    }
-
     /// Checks a copy that no process has open; `secret` authenticates its rows.
     ///
     /// # Errors

@@ -7,20 +7,6 @@ import type { Durations, Finding, RequestTimes, Status } from "./status.js";
 const LOGINS = "/v1/authentications";
 const SECOND = 1;
 
-/** The operator's next step for refusals that callers cannot cure. */
-const STEPS: Readonly<Record<string, string>> = {
-  internal: "read the log: each such request has a line with its request id",
-  overloaded: "see the queue, the processor and `pipeline.nonces` below; add cores or another service, or let callers send fewer",
-  "quota-exceeded": "see which tenant sends more than is answered in time; add cores, or raise limits.in_flight_per_tenant",
-  unsealed: "make room on the disk, and see the log: logins were decided and not attested",
-  "storage-damaged": "keep a copy, check the disk, then restore the whole directory from the newest backup",
-  "disk-low": "make room; the service recovers within seconds",
-  "key-holder-unavailable": "start the key-holder, or correct keyholder.url; its fingerprint and the list of its clients have to fit",
-  undecided: "see the log of the key-holder",
-  "policy-out-of-step": "set the tenant's policy again, or the key-holder's threshold",
-  "timed-out": "see the stages below: which one became slow",
-};
-
 /** Findings from the difference of two answers, the worst first. One of those that `stood` goes only once its rate is half of that at which it came. */
 export function attention(before: Status, now: Status, stood: ReadonlySet<string> = new Set()): Finding[] {
   const found: Finding[] = [];
@@ -28,14 +14,11 @@ export function attention(before: Status, now: Status, stood: ReadonlySet<string
   const add = (level: Finding["level"], code: string, what: string, remedy: string): void => {
     found.push({ level, code, place: "the last minutes", what, remedy });
   };
-  for (const [code, count] of refusals(before, now)) {
-    const step = STEPS[code];
-    if (step !== undefined) add("warning", code, `${count} requests got \`${code}\` ${minutes}`, step);
-  }
   const answers = now.requests.map((times) => ({ times, grown: between(earlier(before, times), times) }));
   const all = answers.reduce((sum, { grown }) => sum + grown.count, 0);
   const failed = answers.filter(({ times }) => times.status >= 500).reduce((sum, { grown }) => sum + grown.count, 0);
-  if (failed > (stood.has("server-errors") ? 0.005 : 0.01) * all) {
+  const [part, least] = stood.has("server-errors") ? [0.005, 1] : [0.01, 5];
+  if (failed > part * all && failed >= least) {
     add("broken", "server-errors", `${failed} of ${all} answers were 5xx ${minutes}`, "see the refusals below by code, and the log");
   }
   const logins = together(answers.filter(({ times }) => times.route === LOGINS).map(({ grown }) => grown));

@@ -34,7 +34,7 @@ use trefoil_attest::{
     KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
 };
 use trefoil_sign::SigningKeys;
-use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
+use trefoil_storage::data_dir::{DataDir, DataDirError};
 use zeroize::Zeroizing;
 
 /// The newest trust root as JSON, which is public.
@@ -79,22 +79,6 @@ pub fn open_or_make(
     revocation::refuse_half_revoked(directory.path(), &opened.trust_root, &opened.keys.id())?;
     in_time(&opened.keys, now)?;
     Ok(opened)
-}
-
-/// Whether [`open_or_make`] would refuse the keys that a directory has, which are left as they are. Without their passphrase they are not looked at.
-pub fn look(directory: &Path, issuer: &str, source: &Source, now: u64) -> Result<(), KeysError> {
-    let path = directory.join(KEYS_FILE);
-    let Some(passphrase) = source.there(directory)? else { return Ok(()) };
-    let keys = unsealed(&path, &read_private(&path)?, &passphrase)?;
-    let root = kept_root(directory, read(&directory.join(TRUST_ROOT_FILE))?, &keys.id())?;
-    is_of(&root, issuer)?;
-    revocation::refuse_half_revoked(directory, &root, &keys.id())?;
-    in_time(&keys, now)
-}
-
-fn is_of(trust_root: &TrustRoot, issuer: &str) -> Result<(), KeysError> {
-    let (found, configured) = (trust_root.issuer().to_owned(), issuer.to_owned());
-    if found == configured { Ok(()) } else { Err(KeysError::Issuer { found, configured }) }
 }
 
 fn in_time(keys: &SigningKeys, now: u64) -> Result<(), KeysError> {
@@ -149,8 +133,12 @@ pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened
     let trust_root = trust_root_for(directory, issuer, &keys)?;
     directory.note(KEYS_FILE)?;
     directory.note(TRUST_ROOT_FILE)?;
-    is_of(&trust_root, issuer)?;
-    Ok(Opened { keys, trust_root })
+    let (found, configured) = (trust_root.issuer().to_owned(), issuer.to_owned());
+    if found == configured {
+        Ok(Opened { keys, trust_root })
+    } else {
+        Err(KeysError::Issuer { found, configured })
+    }
 }
 
 /// Makes new keys, retires the old ones after `overlap_s`, and returns the version that says so. A running service
@@ -284,18 +272,8 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
         return Ok(root);
     }
     let root = read(&path)?;
-    let published = root.version();
-    let newest = kept_root(directory.path(), root, &keys.id())?;
-    if newest.version() > published {
-        publish(directory, &newest)?;
-    }
-    Ok(newest)
-}
-
-/// The newest version of a directory's trust root that lists its keys, from the published one on.
-fn kept_root(directory: &Path, root: TrustRoot, own: &KeySetId) -> Result<TrustRoot, KeysError> {
-    let path = directory.join(TRUST_ROOT_FILE);
-    let stored = version(directory, root.version()).ok().flatten();
+    let (published, own) = (root.version(), keys.id());
+    let stored = version(directory.path(), root.version()).ok().flatten();
     if stored.as_deref() != Some(root.to_json().as_bytes()) {
         return Err(KeysError::Apart(format!(
             "{} is not the version {} that {VERSIONS} has; restore the whole directory from one backup",
@@ -303,14 +281,17 @@ fn kept_root(directory: &Path, root: TrustRoot, own: &KeySetId) -> Result<TrustR
             root.version()
         )));
     }
-    let (newest, _) = followed(directory, root, own);
-    if !lists(&newest, own) {
+    let (newest, _) = followed(directory.path(), root, &own);
+    if !lists(&newest, &own) {
         return Err(KeysError::Apart(format!(
             "{} does not list the keys in {KEYS_FILE} as active; restore both from one backup",
             path.display()
         )));
     }
-    revocation::refuse_revoked_elsewhere(directory, &newest, own)?;
+    revocation::refuse_revoked_elsewhere(directory.path(), &newest, &own)?;
+    if newest.version() > published {
+        publish(directory, &newest)?;
+    }
     Ok(newest)
 }
 

@@ -38,28 +38,17 @@ impl Source {
 
     /// The passphrase: the configured file, else the systemd credential, else a generated one beside the keys.
     pub(super) fn find(&self, directory: &DataDir) -> Result<Passphrase, KeysError> {
-        self.chosen()?.map_or_else(|| generated(directory), Ok)
-    }
-
-    /// The passphrase, if it is there.
-    pub(super) fn there(&self, directory: &Path) -> Result<Option<Passphrase>, KeysError> {
-        let file = directory.join(GENERATED_FILE);
-        let generated = || file.exists().then(|| Passphrase::read(&file)).transpose();
-        self.chosen()?.map_or_else(generated, |chosen| Ok(Some(chosen)))
-    }
-
-    fn chosen(&self) -> Result<Option<Passphrase>, KeysError> {
         if !self.file.as_os_str().is_empty() {
             refuse_exposed(&self.file)?;
-            return Passphrase::read(&self.file).map(Some);
+            return Passphrase::read(&self.file);
         }
         // systemd gives the directory to this service alone, so the permissions inside are systemd's.
         if let Some(path) = self.credentials.as_ref().map(|directory| Path::new(directory).join(CREDENTIAL))
             && path.exists()
         {
-            return Passphrase::read(&path).map(Some);
+            return Passphrase::read(&path);
         }
-        Ok(None)
+        generated(directory)
     }
 }
 
