@@ -10,7 +10,6 @@ use trefoil_storage::store::{
     Log as _, Register as _, Session, Sessions as _, Spending, StoreError, Tables as _,
 };
 use trefoil_testing::postgres::Server;
-use trefoil_types::TenantId;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 /// A proof is that old at most, and the next one is given up after the patience.
