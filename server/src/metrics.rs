@@ -144,7 +144,7 @@ impl Metrics {
                 "trefoil_stage_seconds",
                 &format!("stage=\"{stage}\""),
                 durations,
-                text::bounds_ns(),
+                crate::text::bounds_ns(),
             );
         }
         render_disk(&mut text, gauges);
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!([batches, lanes], [1_000, 2_000]);
         let (_, matching) = counters.stages().find(|(stage, _)| *stage == "match").unwrap();
         let mut text = Text::default();
-        text.histogram("seconds", "stage=\"match\"", matching, text::bounds_ns());
+        text.histogram("seconds", "stage=\"match\"", matching, crate::text::bounds_ns());
         let text = text.into_string();
         // 1 to 1,000 us, one of each.
         for line in [

@@ -40,7 +40,7 @@ pub(super) fn spawn_tasks(
     vault: Option<&Arc<SqliteVault>>,
     stopped: &watch::Receiver<bool>,
 ) -> Vec<JoinHandle<Option<()>>> {
-    let supervisor = &app.service.supervisor;
+    let supervisor = &app.service.node.supervisor;
     let (service, stopped) = (|| Arc::clone(&app.service), || stopped.clone());
     vec![
         watched(supervisor, "sweeper", sweep(service(), app.limits.answer_timeout(), stopped())),

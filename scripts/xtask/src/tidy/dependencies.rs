@@ -80,7 +80,10 @@ const MUST_NOT_LINK: [(&str, &str); 8] = [
     // It touches no file, network or clock.
     ("trefoil-wallet", "hyper mio rusqlite tokio trefoil-sign"),
     // A program that logs people in links no server.
-    ("trefoil-client", "axum rusqlite trefoil-host trefoil-key-holder trefoil-matching trefoil-pipeline trefoil-service"),
+    (
+        "trefoil-client",
+        "axum rusqlite trefoil-host trefoil-key-holder trefoil-matching trefoil-pipeline trefoil-service",
+    ),
     // Another operator runs it: no template store, no signer, no HTTP.
     ("trefoil-key-holder", "axum hyper tokio trefoil-postgres trefoil-service trefoil-sign trefoil-zkp"),
     // It knows no runtime, no network and no files.

@@ -33,7 +33,8 @@ impl Liar {
     fn in_seat(seats: &KeyHolders, seat: usize) -> Liar {
         let directory = DataDir::open(&seats.data(seat)).unwrap();
         let secret = directory.secret::<32>("vault.key").unwrap();
-        let vault = SqliteVault::open(&Supervisor::default(), &directory.join("vault.sqlite"), &secret).unwrap();
+        let vault =
+            SqliteVault::open(&Supervisor::default(), &directory.join("vault.sqlite"), &secret).unwrap();
         let key_holder = KeyHolder::new(Arc::new(vault), &mut rand::rng(), 0).unwrap();
         let pieces = Pieces::from_bytes(&std::fs::read(directory.join("pieces.key")).unwrap()).unwrap();
         Liar { holder: QuorumHolder::new(key_holder.into(), pieces).unwrap(), directory }

@@ -6,12 +6,11 @@ use crate::{Opening, Postgres, PostgresRegister};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::suite::{self, T};
+use trefoil_storage::store::suite;
 use trefoil_storage::store::{
     Log as _, Register as _, Session, Sessions as _, Spending, StoreError, Tables as _,
 };
 use trefoil_testing::postgres::Server;
-use trefoil_types::SessionId;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 /// A proof is that old at most, and the next one is given up after the patience.
