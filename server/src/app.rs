@@ -98,7 +98,11 @@ impl App {
             *counts.entry(code).or_default() += count;
         }
         let mut recurring = self.recurring.lock().unwrap_or_else(PoisonError::into_inner);
-        recurring.look(&counts, self.service.node.clock.monotonic_ns() / 1_000_000_000, self.service.node.now())
+        recurring.look(
+            &counts,
+            self.service.node.clock.monotonic_ns() / 1_000_000_000,
+            self.service.node.now(),
+        )
     }
 
     /// What a scrape reads.

@@ -16,18 +16,6 @@ pub(super) fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = 
     rows.iter().map(line).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_entry() {
-        let rows = [["ä".to_owned(), "it's".to_owned()], ["four".to_owned(), "\u{1b}[2J".to_owned()]];
-        let expected = "A     NAME\nä     it's\nfour  \\u{1b}[2J\n";
-        assert_eq!(table(["A", "NAME"], rows.into_iter()), expected);
-    }
-}
-
 /// An answer as JSON, or for people.
 pub(super) fn show(
     json: bool,
@@ -37,5 +25,17 @@ pub(super) fn show(
     match json {
         true => Ok(serde_json::to_string_pretty(answer).map_err(|cause| cause.to_string())? + "\n"),
         false => Ok(text()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_entry() {
+        let rows = [["ä".to_owned(), "it's".to_owned()], ["four".to_owned(), "\u{1b}[2J".to_owned()]];
+        let expected = "A     NAME\nä     it's\nfour  \\u{1b}[2J\n";
+        assert_eq!(table(["A", "NAME"], rows.into_iter()), expected);
     }
 }

@@ -1,7 +1,6 @@
 //! What `serve` refuses, `doctor` finds while no service runs, in the same words.
 
 use crate::ages_apart::{Place, Store, grown};
-use crate::store;
 use crate::world::*;
 use std::fs;
 use std::net::TcpListener;
@@ -131,8 +130,7 @@ async fn doctor_tells_an_interrupted_first_start_as_what_it_is_and_serve_finishe
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
         let mut place = Place::new(&data, store, postgres);
-        let made = crate::cli::trefoil(&["keys", "init", "--data-dir", data.to_str().unwrap()]);
-        assert_eq!(crate::cli::code(&made), 0);
+        trefoil(&["keys", "init", "--data-dir", data.to_str().unwrap()]).done();
         fs::remove_file(data.join("trust-root.json")).unwrap();
         fs::remove_dir_all(data.join("trust-roots")).unwrap();
         let record = fs::read_to_string(data.join("installation.toml")).unwrap();

@@ -8,9 +8,6 @@ use trefoil_server::config::{Config, DatabaseUrl};
 use trefoil_server::server::Server as Trefoil;
 use trefoil_testing::postgres::Server;
 
-/// For a refusal that the service gives within seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// Settings that a role may have for reasons of another program.
 const SETTINGS: [&str; 18] = [
     "standard_conforming_strings = off",
@@ -34,7 +31,7 @@ const SETTINGS: [&str; 18] = [
 ];
 
 /// A server of its own, the name of a database there, and the configuration of a service that keeps its store in it.
-fn set_up(folder: &TempDir) -> Option<(Server, String, Config)> {
+fn set_up(folder: &tempfile::TempDir) -> Option<(Server, String, Config)> {
     let server = Server::start(&[])?;
     let url = server.database();
     let database = url.split(['/', '?']).nth(3)?.to_owned();
