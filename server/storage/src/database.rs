@@ -206,6 +206,11 @@ impl Database {
         if found < reached { Err(StoreError::Older { found, reached }) } else { Ok(()) }
     }
 
+    /// Whether the file is only looked at, so that every write fails.
+    pub fn is_still(&self) -> bool {
+        self.writes.is_none()
+    }
+
     /// Transactions that were acknowledged when the file was opened, by its mark.
     pub fn reached(&self) -> u64 {
         self.reached
@@ -266,7 +271,7 @@ impl Database {
 
     fn recount(&self, recount: Recount) -> Result<(), StoreError> {
         let (answer, wait) = sync_channel(1);
-        let writes = self.writes.as_ref().expect("the sender lives as long as the database");
+        let writes = self.writes.as_ref().ok_or_else(|| fault("the file is only looked at"))?;
         let stopped = || StoreError::Fault("the writer has stopped".to_owned());
         let write = Write {
             run: Box::new(|_| Box::new(move |committed| drop(answer.send(committed)))),
@@ -367,7 +372,7 @@ impl Database {
             Box::new(move |committed| done(committed.and(outcome)))
         };
         self.checked.end();
-        let writes = self.writes.as_ref().expect("the sender lives as long as the database");
+        let writes = self.writes.as_ref().ok_or_else(|| fault("the file is only looked at"))?;
         writes.try_send(Write { run: Box::new(run), survives, scrub, recount: None }).map_err(|error| {
             match error {
                 TrySendError::Full(_) => StoreError::Busy,

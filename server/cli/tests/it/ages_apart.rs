@@ -76,7 +76,7 @@ fn caught_up(clock: &TestClock) {
 
 /// A service that changes its store once more after it was copied as `old`, and ends. Returns its clock.
 pub(crate) async fn grown(place: &Place<'_>) -> Arc<TestClock> {
-    let service = Service::at(place.config.clone(), service::policy(), TestClock::of_machine()).await;
+    let service = Service::at(place.config.clone(), service::policy(), TestClock::going_on()).await;
     let between = async |clock: &Arc<TestClock>| {
         place.copy("", "old");
         caught_up(clock);

@@ -164,7 +164,7 @@ async fn doctor_tells_an_interrupted_first_start_as_what_it_is_and_serve_finishe
         place.config.keys.passphrase_file = own;
         assert_eq!(contents(&data), before);
 
-        place.start(&std::sync::Arc::new(TestClock::of_machine())).await.unwrap();
+        place.start(&std::sync::Arc::new(TestClock::going_on())).await.unwrap();
         let (code, told) = doctor(&place);
         assert!(code != Some(2) && !told.contains("start-unfinished"), "{told}");
     }

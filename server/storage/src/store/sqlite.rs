@@ -103,7 +103,7 @@ impl Tables for Sqlite {
 
     fn read(&self, call: Call, operation: Read) -> Result<(), StoreError> {
         // The connection that has checked the file has its pages in memory already.
-        match call.walks {
+        match call.walks && !self.0.is_still() {
             true => self.0.write(move |connection| operation(connection)),
             false => self.0.read(|connection| operation(connection)),
         }
