@@ -1,10 +1,10 @@
 //! Requests to a key-holder and its replies, wherever it runs.
 
-use crate::quorum::{Parts, Seat, SeatJob, SeatKey};
+use crate::quorum::{Parts, Seat, SeatEnrolment, SeatJob, SeatKey};
 use crate::{
-    BatchId, BlindedCiphertext, BlindedTemplate, DecisionPolicy, Decisions, EncryptedProbes,
-    EncryptedTemplate, ForKeyHolder, Handle, KeyStructure, LANES, Lane, MatchJob, ProbeJob, PublicKey,
-    SealingKey, Status, TemplateName, TenantId,
+    BatchId, BlindedCiphertext, DecisionPolicy, Decisions, EncryptedProbes, EncryptedTemplate, ForKeyHolder,
+    Handle, KeyStructure, LANES, Lane, MatchJob, ProbeJob, PublicKey, SealingKey, Status, TemplateName,
+    TenantId,
 };
 use serde::{Deserialize, Serialize};
 use trefoil_bfv::threshold::PIECES;
@@ -104,19 +104,6 @@ pub struct Enrolment {
     pub lane: Lane,
     /// The key-holder's share.
     pub template: ForKeyHolder,
-}
-
-/// A template that a quorum encrypts together, as each seat receives it.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct SeatEnrolment {
-    /// Whose.
-    pub name: TemplateName,
-    /// Where.
-    pub lane: Lane,
-    /// The key-holders' share.
-    pub template: BlindedTemplate,
-    /// Each seat's contribution to the salt, in order.
-    pub contributions: [[u8; 32]; PIECES],
 }
 
 /// A blinded template to encrypt under newer keys.

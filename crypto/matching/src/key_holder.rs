@@ -1,6 +1,5 @@
 //! The key-holder's role: decisions on batches. Administration of tenants and subjects is in `key_holder/tenants.rs`.
 
-mod error;
 mod once;
 mod scratch;
 mod tenants;
@@ -8,9 +7,8 @@ mod tenants;
 use crate::job::Masked;
 use crate::probe::SealedProbe;
 use crate::tenant::{Admitted, Count, Tenant};
-use crate::{EncryptedProbes, Lane, LaneSet, MatchJob, ProbeJob, TenantId, Vault};
+use crate::{EncryptedProbes, KeyHolderError, Lane, LaneSet, MatchJob, ProbeJob, TenantId, Vault};
 use arc_swap::{ArcSwap, Guard};
-pub use error::KeyHolderError;
 use once::Once;
 pub use once::SEALED_LIFE_S;
 use scratch::Threads;

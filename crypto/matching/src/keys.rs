@@ -1,10 +1,14 @@
 //! The public part of a tenant's keys.
 
+mod seat_key;
+
+pub use seat_key::SeatKey;
+pub(crate) use seat_key::Versions;
+
 use crate::key_structure::{KeyStructure, POLYNOMIAL_BYTES};
-use crate::quorum::{Seat, SeatKey};
 use std::fmt;
 use std::sync::Arc;
-use trefoil_bfv::threshold::PIECES;
+use trefoil_bfv::threshold::{PIECES, Seat};
 use trefoil_bfv::{CiphertextError, Scheme, TagBasis};
 
 /// The tenant's keys for a matcher, prepared for computation: 128 KiB with keys per subject, 256 KiB with a quorum, 192 KiB with

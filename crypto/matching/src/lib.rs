@@ -43,6 +43,7 @@ mod attempts;
 mod call;
 mod enrolment;
 mod epoch;
+mod error;
 mod holding;
 mod job;
 mod key_holder;
@@ -64,13 +65,14 @@ mod vault;
 mod wire;
 
 pub use attempts::{AttemptRecord, MALFORMED_MAX};
-pub use call::{Enrolment, Renewal, Reply, Request, SeatDecision, SeatEnrolment, StoreAge, Subjects};
+pub use call::{Enrolment, Renewal, Reply, Request, SeatDecision, StoreAge, Subjects};
 pub use enrolment::{
     Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,
 };
+pub use error::KeyHolderError;
 pub use holding::{KeyHolding, SeatState, unasked};
 pub use job::{JobError, MatchJob};
-pub use key_holder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status};
+pub use key_holder::{Decisions, KeyHolder, SEALED_LIFE_S, Status};
 pub use key_structure::KeyStructure;
 pub use keys::{PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
@@ -81,6 +83,7 @@ pub use policy::DecisionPolicy;
 pub use probe::{
     EncryptedProbes, NONCE_BYTES_MAX, ProbeJob, ProbeJobError, SealedFor, SealedProbe, SharedProbe,
 };
+pub use quorum::SeatEnrolment;
 pub use renewal::{BlindedCiphertext, blind};
 pub use template::{EncryptedTemplate, Template, TemplateError};
 pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError};

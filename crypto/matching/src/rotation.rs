@@ -8,7 +8,8 @@
 //! Every step is idempotent. A repeated renewal has a higher generation and replaces the previous one, and a
 //! delayed request has a lower one and is refused: nothing stored is ever reverted.
 
-use crate::key_holder::{KeyHolder, KeyHolderError, known};
+use crate::KeyHolderError;
+use crate::key_holder::{KeyHolder, known};
 use crate::{
     AttemptRecord, BlindedCiphertext, EncryptedTemplate, PublicKey, SubjectRecord, Template, TemplateName,
     TenantId,

@@ -10,9 +10,10 @@ mod subjects;
 
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
-use crate::key_holder::KeyHolderError;
 use crate::names::Name;
-use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MALFORMED_MAX};
+use crate::{
+    AttemptRecord, DecisionPolicy, Handle, KeyHolderError, KeyStructure, Lane, LaneSet, MALFORMED_MAX,
+};
 use crate::{MatchJob, PublicKey, TenantId, TenantRecord, Vault};
 use arc_swap::{ArcSwap, Guard};
 pub(crate) use counts::{Count, Counts};

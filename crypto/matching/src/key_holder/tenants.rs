@@ -1,11 +1,11 @@
 //! Administration of tenants and subjects: none of it is on the path of a batch.
 
-use super::{KeyHolder, KeyHolderError, Once, Threads, known};
+use super::{KeyHolder, Once, Threads, known};
 use crate::tenant::{Count, Tenant};
 use crate::{
-    AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, KeyStructure, Lane, LaneSet,
-    PublicKey, SubjectRecord, Template, TemplateName, TenantId, TenantRecord, Vault, VaultError, VaultState,
-    system_entropy,
+    AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, KeyHolderError,
+    KeyStructure, Lane, LaneSet, PublicKey, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
+    Vault, VaultError, VaultState, system_entropy,
 };
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};

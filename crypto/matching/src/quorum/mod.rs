@@ -10,27 +10,40 @@ mod hash;
 mod job;
 mod parts;
 mod pieces;
-mod seat_key;
 
+pub use crate::keys::SeatKey;
 pub use decision::{Begun, Judgement};
 pub use job::SeatJob;
 pub use parts::Parts;
 pub use pieces::Pieces;
-pub use seat_key::SeatKey;
 pub use trefoil_bfv::threshold::Seat;
 
 use crate::key_holder::known;
 use crate::template::Ciphertext;
 use crate::tenant::Count;
 use crate::{
-    AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, KeyHolder, KeyHolderError, KeyStructure,
-    SeatEnrolment, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
+    AttemptRecord, BlindedTemplate, DecisionPolicy, EncryptedTemplate, EpochRecord, KeyHolder,
+    KeyHolderError, KeyStructure, Lane, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
 };
 use contributions::Contributions;
 use hash::hash;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trefoil_bfv::threshold::{PIECES, Piece};
 use trefoil_bfv::{Scheme, TemplateCiphertext};
+
+/// A template that a quorum encrypts together, as each seat receives it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SeatEnrolment {
+    /// Whose.
+    pub name: TemplateName,
+    /// Where.
+    pub lane: Lane,
+    /// The key-holders' share.
+    pub template: BlindedTemplate,
+    /// Each seat's contribution to the salt, in order.
+    pub contributions: [[u8; 32]; PIECES],
+}
 
 /// One key-holder of a quorum. Shared between threads by reference.
 pub struct QuorumHolder {
@@ -74,7 +87,7 @@ impl QuorumHolder {
     pub fn seat_key(
         &self,
         tenant: TenantId,
-        versions: seat_key::Versions,
+        versions: crate::keys::Versions,
     ) -> Result<SeatKey, KeyHolderError> {
         let tenants = self.key_holder.tenants();
         let of = known(&tenants, &tenant)?;

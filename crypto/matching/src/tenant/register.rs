@@ -4,9 +4,10 @@
 use super::{Counts, InUse, State, Subjects, Tenant, only};
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
-use crate::key_holder::KeyHolderError;
 use crate::tenant::subjects::Subject;
-use crate::{DecisionPolicy, EpochRecord, Handle, Lane, LaneSet, SubjectRecord, TenantRecord, Vault};
+use crate::{
+    DecisionPolicy, EpochRecord, Handle, KeyHolderError, Lane, LaneSet, SubjectRecord, TenantRecord, Vault,
+};
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ pub struct SeatKey {
     pub(crate) version: u32,
     pub(crate) epoch: u32,
     pub(crate) seed: [u8; 32],
-    pub(super) summands: Box<[[TagBasis; 2]; 2]>,
+    pub(crate) summands: Box<[[TagBasis; 2]; 2]>,
 }
 
 impl SeatKey {
