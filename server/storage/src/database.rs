@@ -10,7 +10,7 @@
 //! Opening a file checks it for damage: SQLite's own check of every page and index, then the sum of the rows. Rows that are loaded
 //! before the first write are read in the transaction that computed the sum, so nothing changes between check and use. Damage that
 //! SQLite finds later, or a transaction of another program, ends the process ([`Supervisor::damaged`]). A lost or damaged write-ahead log
-//! leaves a sound file with fewer transactions than the file's mark ([`HighWater`]) counts. An older copy with its older mark is noticed by the file
+//! leaves a sound file with fewer transactions than the file's mark ([`crate::data_dir::HighWater`]) counts. An older copy with its older mark is noticed by the file
 //! beside it ([`Database::follow`]): each has the other's count in its own HMAC.
 
 #![expect(

@@ -4,7 +4,7 @@
 //! matching worker. When the queue is full the caller is told to retry. Three more rules bound a flood.
 //! A tenant holds at most half of the queue and an API key a quarter. A proof that waited longer than the deadline, or whose caller has gone,
 //! is not verified. The threads run at a lower priority than those that answer requests. Refused proofs are
-//! not remembered, because one changed byte makes another proof; the caller is remembered instead, see [`quota`].
+//! not remembered, because one changed byte makes another proof; the caller is remembered instead, see [`crate::limits::quota`].
 //!
 //! Uploads of one statement wait for each other. An accepted proof answers all of them, because the verdict is about
 //! the statement; a refused one answers only the uploads of the same bytes.
