@@ -83,7 +83,7 @@ impl Installation {
         let (key_holder, vault) =
             key_holder(supervisor, config, directory, (now.clone(), remote), (&store, &found))?;
         store::tell_of_vaults(config, key_holder.as_ref(), found.sealed.as_ref());
-        let register = store::register(supervisor, config, (database.as_ref(), directory.is_still()), now())?;
+        let register = store::register(supervisor, config, (database.as_ref(), directory.is_still()), &now)?;
         // A register remembers what was accepted before the start.
         let started_at = if register.is_some() { 0 } else { now() };
         let restored_at = found.restored.map(|restored| restored.time);

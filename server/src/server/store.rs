@@ -3,6 +3,7 @@
 use super::{StartError, not_opened};
 use crate::config::{self, Config, ConfigError};
 use crate::node_name;
+use std::fmt::Display;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -154,14 +155,14 @@ pub(super) fn register(
     supervisor: &Supervisor,
     config: &Config,
     (address, is_still): (Option<&Address>, bool),
-    now: u64,
+    now: impl Fn() -> u64,
 ) -> Result<Option<Arc<dyn Register>>, StartError> {
-    let Some(address) = address else { return Ok(None) };
+    let (Some(address), asked_at) = (address, now()) else { return Ok(None) };
     let patience = config.store.patience();
     if is_still {
         let clock = config.store.fleet.then(|| Postgres::clock(address, patience)).transpose();
         let clock = clock.map_err(StartError::Database)?;
-        return clock.map_or(Ok(()), |clock| refuse_clock(address, now, clock)).map(|()| None);
+        return clock.map_or(Ok(()), |clock| refuse_clock(address, [asked_at, now()], clock)).map(|()| None);
     }
     if !config.store.fleet || config.store.accept_clock {
         PostgresRegister::forget(address, patience).map_err(StartError::Database)?;
@@ -182,13 +183,13 @@ pub(super) fn register(
     };
     let opened = PostgresRegister::open(supervisor, address, patience, bounds);
     let (opened, clock) = opened.map_err(StartError::Database)?;
-    refuse_clock(address, now, clock)?;
+    refuse_clock(address, [asked_at, now()], clock)?;
     Ok(Some(Arc::new(opened)))
 }
 
-/// Refuses a node whose clock is not that of its fleet's database.
-fn refuse_clock(address: &Address, now: u64, clock: u64) -> Result<(), StartError> {
-    if now > clock + register::FAST_S || clock > now + register::SKEW_S {
+/// Refuses a node whose clock is not that of its fleet's database, which said the time between these two of the node: it may have answered late.
+fn refuse_clock(address: &dyn Display, [asked_at, now]: [u64; 2], clock: u64) -> Result<(), StartError> {
+    if asked_at > clock + register::FAST_S || clock > now + register::SKEW_S {
         let cause = format!(
             "this machine's clock says {} and that of {address} says {}: set them, because the nodes of a fleet judge by the database's which \
              requests are fresh",
@@ -211,5 +212,24 @@ fn refuse_other(directory: &DataDir, is_there: bool, instead: &str) -> Result<()
                 directory.path().display()
             ),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_answers_late_is_no_wrong_clock() {
+        let (asked_at, now) = (100_000, 100_060);
+        for (clock, fits) in [
+            (asked_at - register::FAST_S - 1, false),
+            (asked_at - register::FAST_S, true),
+            (asked_at + 30, true),
+            (now + register::SKEW_S, true),
+            (now + register::SKEW_S + 1, false),
+        ] {
+            assert_eq!(refuse_clock(&"postgres://db", [asked_at, now], clock).is_ok(), fits, "{clock}");
+        }
     }
 }
