@@ -38,7 +38,10 @@ fn tiles(repo: &Repo) -> Result<String, String> {
 
 /// Exchanges files with both. Returns their output.
 fn exchange(repo: &Repo) -> Result<String, String> {
+    // Packages are fetched into the target directory, not into the source tree.
     let folder = repo.target_directory()?.join("interop");
+    let fetched = folder.join("node");
+    fs::create_dir_all(&fetched).map_err(|e| format!("{}: {e}", fetched.display()))?;
     let file = |name: &str| folder.join(name).display().to_string();
     let (ours, go, node) = (file("ours.json"), file("go.json"), file("node.json"));
     let example = |what: &str, file: &str, families: &[&str]| {
@@ -50,9 +53,6 @@ fn exchange(repo: &Repo) -> Result<String, String> {
     let mut circl = repo.command("go");
     circl.current_dir(repo.root().join(GO)).args(["run", "-mod=readonly", ".", &ours, &go]);
     let circl = last_said(circl)?;
-    // Packages are fetched into the target directory, not into the source tree.
-    let fetched = folder.join("node");
-    fs::create_dir_all(&fetched).map_err(|e| format!("{}: {e}", fetched.display()))?;
     let files =
         ["package.json", "package-lock.json", "interop.js"].map(|name| repo.root().join(NODE).join(name));
     execute(repo.command("cp").args(files).arg(&fetched))?;
