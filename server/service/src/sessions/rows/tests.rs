@@ -306,7 +306,7 @@ async fn the_place_in_a_row_is_used_only_by_the_kind_of_service_that_wrote_it() 
         let goes_on = chains.accept(&ID, &first).is_ok();
         assert_eq!(goes_on, is_fleet == matches!(place, Place::Known(_)), "{is_fleet} {place:?}");
         assert_eq!(in_row(), (is_fleet || !goes_on).then_some(place), "{is_fleet} {place:?}");
-        assert_eq!(row().opened_at, 10, "whoever reads a session does not open it");
+        assert_eq!(row().opened_at, 10, "reading a session leaves when it was opened");
 
         sessions.keep(&tenant, ID, &verdict, Some(tip), now, Instant::now()).await.unwrap();
         assert_eq!((in_row(), row().opened_at), (is_fleet.then_some(Place::Known(tip)), now));
