@@ -73,6 +73,7 @@ mod renew;
 mod ring;
 mod sample;
 mod scheme;
+mod shape;
 mod share;
 mod tag;
 mod tenant_key;
@@ -87,24 +88,26 @@ pub use basis::Basis;
 pub use ciphertext::{Ciphertext, CiphertextError, PairCiphertext, TemplateCiphertext};
 pub use decrypt::{Decryptor, Opened};
 pub use drbg::Drbg;
-pub use embedding::{
-    Embedding, HONEST_NORM_SQUARED_MIN, NORM_SQUARED_MAX, QuantiseError, SCALE as EMBEDDING_SCALE,
-};
+pub use embedding::{Embedding, NORM_SQUARED_MAX, QuantiseError};
 pub use keys::{MasterKey, Salt, SubjectKey};
 pub use mask::{Masker, Placed};
 pub use masked::{Masked, MaskedBatch, MaskedError, MaskedProduct};
 pub use params::{Params, ParamsError};
 pub use product::PlacedShare;
 pub use scheme::Scheme;
+pub use shape::Shape;
 pub use share::{Share, ShareError};
 pub use tag::{Tag, TagBasis, TagKey, TagMaster};
 pub use tenant_key::{TenantKey, Zero};
 pub use trefoil_kernels::{Cpu, Tier};
-pub use trefoil_types::{DIM, Handle};
+pub use trefoil_types::{Handle, Width};
 
-/// Lanes of a ciphertext, and so the most subjects of a batch.
+/// Lanes of a batch, and so its most subjects: of one ciphertext of vectors of 128 numbers, of two of 256, of four of 512.
 pub const LANES: usize = 32;
 /// Degree of the ring: `Z_q[X]/(X^4096 + 1)`.
-pub const N: usize = LANES * DIM;
+pub const N: usize = 4096;
+
+/// Numbers of the narrowest lane. The ring splits into 32 lanes of this width, and wider ones split into these.
+pub(crate) const BLOCK: usize = N / LANES;
 /// Plaintext modulus, the Fermat prime 2^16 + 1. It has the 64th roots of unity that 32 lanes need.
 pub const T: u64 = 65_537;

@@ -5,7 +5,7 @@ use crate::{N, T, noise, threshold};
 use trefoil_kernels::residue::MODULUS_BOUND;
 
 /// Most primes of a parameter set.
-const PRIMES_MAX: usize = 3;
+pub(crate) const PRIMES_MAX: usize = 3;
 
 /// Largest ciphertext modulus, in bits, to which the Homomorphic Encryption Standard (2018) gives 128 bits of security
 /// against quantum adversaries at N = 4096 with ternary secrets. Against classical ones it allows 109.

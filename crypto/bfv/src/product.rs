@@ -13,12 +13,13 @@
 
 use crate::ciphertext::PairCiphertext;
 use crate::lines::Lines;
-use crate::mask::{Masker, Sources, add_flood};
+use crate::mask::{Masker, Sources, add_flood, within};
 use crate::masked::MaskedProduct;
 use crate::sample::flood;
 use crate::tenant_key::Zero;
 use crate::wipe::wipe;
-use crate::{LANES, N, Share};
+use crate::{LANES, N, Shape, Share};
+use std::ops::Range;
 use trefoil_kernels::packed::{self, Ahead};
 
 /// One template under the tenant's key and the matcher's share of a probe, in a lane.
@@ -41,26 +42,35 @@ pub(crate) struct Scratch {
 }
 
 impl Masker {
-    /// Multiplies the sum of the templates by the encrypted probes and masks the product. `probes` is the ciphertext that the key-holder
-    /// made for this batch.
+    /// Multiplies the sum of the templates by the encrypted probes and masks the product. `probes` are what the key-holder made for this
+    /// batch, a ciphertext for each of its own.
     ///
     /// # Panics
-    /// If there are more than 32 requests, or a lane repeats or exceeds 31, or a ciphertext belongs to another scheme.
+    /// If there is no request or more than 32, or a lane repeats or exceeds 31, or a ciphertext belongs to another scheme, or there are not
+    /// as many `probes` as the batch has ciphertexts.
     pub fn mask_shared(
         &mut self,
         zero: &Zero,
         placed: &[PlacedShare<'_>],
-        probes: &PairCiphertext,
+        probes: &[PairCiphertext],
     ) -> MaskedProduct {
-        let sources = Sources::of(placed.iter().map(|request| (request.lane, request.template.as_bytes())));
-        let mut ahead = Ahead::of(self.scheme.cpu(), sources.get());
+        let width = placed.first().expect("a batch has a request").share.width();
+        assert!(placed.iter().all(|request| request.share.width() == width), "one width");
+        self.shape = Shape::placed(width, placed.iter().map(|request| request.lane));
+        assert_eq!(probes.len(), self.shape.count(), "probes for each ciphertext");
+        self.make_room();
         let mut scratch = self.product.take().unwrap_or_else(|| Box::new(Scratch::new(self)));
-        self.prepare(&mut scratch, placed, probes, &mut ahead);
-        let mut masked = MaskedProduct::zero(&self.scheme);
-        self.write_errors(&mut masked, &mut ahead);
+        let mut masked = MaskedProduct::zero(&self.scheme, self.shape);
         let flooding = flood(&mut self.drbg);
-        self.sum(&sources, 2);
-        self.write(&scratch, zero, &flooding, &mut masked);
+        for ((at, lanes), probes) in self.shape.ciphertexts().enumerate().zip(probes) {
+            let inside = placed.iter().filter(|request| lanes.contains(&request.lane));
+            let sources = Sources::of(inside.map(|request| request.template.as_bytes()));
+            let mut ahead = Ahead::of(self.scheme.cpu(), sources.get());
+            self.prepare(&mut scratch, &lanes, placed, probes, &mut ahead);
+            self.write_errors(masked.parts_mut(at).1, &mut ahead);
+            self.sum(at, &sources, 2);
+            self.write(at, &lanes, &scratch, zero, &flooding, &mut masked);
+        }
         self.product = Some(scratch);
         masked
     }
@@ -69,18 +79,19 @@ impl Masker {
     fn prepare(
         &mut self,
         scratch: &mut Scratch,
+        lanes: &Range<usize>,
         placed: &[PlacedShare<'_>],
         probes: &PairCiphertext,
         ahead: &mut Ahead<'_>,
     ) {
         let words = self.scheme.polynomial_words();
         packed::unpack(self.scheme.cpu(), probes.as_bytes(), &mut scratch.probes);
-        let shares = placed.iter().map(|request| (request.lane, request.share));
-        self.scheme.lanes().place_shares(shares, &mut self.small);
+        let shares = within(lanes, placed.iter().map(|request| (request.lane, request.share)));
+        self.scheme.lanes().place_shares(self.shape.width(), shares, &mut self.small);
         let (d0, _) = scratch.probes.split_at_mut(words);
-        for ((limb, d0), x1) in
-            self.scheme.limbs().iter().zip(d0.chunks_exact_mut(N)).zip(self.multiplier.chunks_exact_mut(N))
-        {
+        // Written below, after x1 was read from it.
+        let room = scratch.u.chunks_exact_mut(N);
+        for ((limb, d0), x1) in self.scheme.limbs().iter().zip(d0.chunks_exact_mut(N)).zip(room) {
             limb.transform_small_ahead(&self.small, x1, ahead);
             // Below 27q, which the products accept.
             d0.iter_mut().zip(x1).for_each(|(d0, x1)| *d0 += *x1);
@@ -93,9 +104,8 @@ impl Masker {
     }
 
     /// `c1 = e1` and `c2 = e2`, fresh and transformed.
-    fn write_errors(&mut self, out: &mut MaskedProduct, ahead: &mut Ahead<'_>) {
-        let [_, out_1, out_2] = out.parts_mut();
-        for out in [out_1, out_2] {
+    fn write_errors(&mut self, out: &mut [u64], ahead: &mut Ahead<'_>) {
+        for out in out.chunks_exact_mut(self.scheme.polynomial_words()) {
             self.errors.fill_ahead(&mut self.drbg, &mut self.small, ahead);
             for (limb, out) in self.scheme.limbs().iter().zip(out.chunks_exact_mut(N)) {
                 limb.transform_small_ahead(&self.small, out, ahead);
@@ -104,18 +114,30 @@ impl Masker {
     }
 
     /// `c0 = C0 D0 + b0 u + F` on 32 coefficients, `c1 += C0 D1 + C1 D0 + b1 u`, `c2 += C1 D1 + b2 u`.
-    fn write(&self, scratch: &Scratch, zero: &Zero, flooding: &[i128; LANES], out: &mut MaskedProduct) {
-        let words = self.scheme.polynomial_words();
-        let [out_0, out_1, out_2] = out.parts_mut();
+    fn write(
+        &self,
+        at: usize,
+        lanes: &Range<usize>,
+        scratch: &Scratch,
+        zero: &Zero,
+        flooding: &[i128; LANES],
+        out: &mut MaskedProduct,
+    ) {
+        let (words, sum) = (self.scheme.polynomial_words(), &self.factors[at].sum);
+        let (out_0, rest) = out.parts_mut(at);
+        let (out_1, out_2) = rest.split_at_mut(words);
         for (i, limb) in self.scheme.limbs().iter().enumerate() {
             let here = i * N..(i + 1) * N;
-            let (c0, c1) = (&self.sum[here.clone()], &self.sum[words..][here.clone()]);
+            let (c0, c1) = (&sum[here.clone()], &sum[words..][here.clone()]);
             let (d0, d1) = (&scratch.probes[here.clone()], &scratch.probes[words..][here.clone()]);
             let (u, [b0, b1, b2]) = (&scratch.u[here.clone()], zero.limb(i));
 
-            let (product, blind) = (limb.fold(c0, d0), limb.fold(b0, u));
-            let product = std::array::from_fn(|k| limb.modulus().add(product[k], blind[k]));
-            add_flood(limb, &product, flooding, &mut out_0[i * LANES..(i + 1) * LANES]);
+            let (out_0, mut blind) = (&mut out_0[i * LANES..][lanes.clone()], [0; LANES]);
+            let blind = &mut blind[lanes.clone()];
+            limb.fold(c0, d0, out_0);
+            limb.fold(b0, u, blind);
+            out_0.iter_mut().zip(blind).for_each(|(x, y)| *x = limb.modulus().add(*x, *y));
+            add_flood(limb, &flooding[lanes.clone()], out_0);
 
             let out_1 = &mut out_1[here.clone()];
             limb.mul_add(b1, u, out_1);
@@ -147,7 +169,7 @@ impl Drop for Scratch {
 mod tests {
     use super::*;
     use crate::noise::{BAND_MAX, predicted_product_deviation};
-    use crate::{Decryptor, Drbg, Embedding, MasterKey, Opened, Scheme, TenantKey};
+    use crate::{Decryptor, Drbg, Embedding, MasterKey, Opened, Scheme, TenantKey, Width};
 
     const BATCHES: usize = 40;
 
@@ -162,7 +184,7 @@ mod tests {
     }
 
     fn face(rng: &mut Drbg) -> Embedding {
-        let mut bytes = [0u8; crate::DIM];
+        let mut bytes = [0u8; 128];
         rng.fill(&mut bytes);
         Embedding::quantise(&bytes.map(|x| f32::from(x) - 127.5)).expect("not zero")
     }
@@ -174,7 +196,7 @@ mod tests {
             let zero = key.zero([seed; 32], &mut rng);
             let faces: Vec<Embedding> = (0..LANES).map(|_| face(&mut rng)).collect();
             let templates = faces.iter().enumerate().map(|(lane, face)| {
-                let rho = Share::random(&mut rng);
+                let rho = Share::random(Width::W128, &mut rng);
                 let blinded = key.encrypt_lane(lane, &Share::of(face).plus(&rho), &mut rng);
                 blinded.subtract(Scheme::shared(), lane, &rho)
             });
@@ -195,9 +217,10 @@ mod tests {
             let mut masked = self.masker.mask_shared(&self.zero, &placed, &encrypted);
             if !flooded {
                 let mut scratch = self.masker.product.take().expect("a product was made");
-                self.masker.prepare(&mut scratch, &placed, &encrypted, &mut Ahead::none());
-                self.masker.write_errors(&mut masked, &mut Ahead::none());
-                self.masker.write(&scratch, &self.zero, &[0; LANES], &mut masked);
+                let lanes = 0..LANES;
+                self.masker.prepare(&mut scratch, &lanes, &placed, &encrypted[0], &mut Ahead::none());
+                self.masker.write_errors(masked.parts_mut(0).1, &mut Ahead::none());
+                self.masker.write(0, &lanes, &scratch, &self.zero, &[0; LANES], &mut masked);
                 self.masker.product = Some(scratch);
             }
             let opened = Decryptor::new(Scheme::shared()).decrypt_product(&self.key, &masked);

@@ -7,12 +7,12 @@
 
 use crate::basis::Basis;
 use crate::ciphertext::{Ciphertext, TemplateCiphertext};
-use crate::decrypt::Phases;
+use crate::decrypt::Folded;
 use crate::keys::SubjectKey;
 use crate::noise::FLOOD_MAX;
 use crate::sample::{TernarySampler, flood};
 use crate::tenant_key::TenantKey;
-use crate::{DIM, Drbg, LANES, N, Scheme, Share};
+use crate::{BLOCK, Drbg, N, Scheme, Shape, Share, Width};
 use rand::CryptoRng;
 use trefoil_kernels::packed;
 use zeroize::{Zeroize, Zeroizing};
@@ -31,7 +31,7 @@ impl<const POLYNOMIALS: usize> Ciphertext<POLYNOMIALS> {
     ) -> TemplateCiphertext {
         let mut drbg = Drbg::from_rng(rng);
         let flooding: Zeroizing<Vec<i128>> =
-            Zeroizing::new((0..DIM).flat_map(|_| *flood(&mut drbg)).collect());
+            Zeroizing::new((0..BLOCK).flat_map(|_| *flood(&mut drbg)).collect());
         blinded_by(scheme, lane, &self.as_bytes()[..scheme.template_bytes()], blind, &flooding)
     }
 }
@@ -47,7 +47,7 @@ fn blinded_by(
     let mut values = vec![0; scheme.polynomial_words()];
     packed::unpack(scheme.cpu(), c0, &mut values);
     let mut message = Zeroizing::new(vec![0; N]);
-    scheme.lanes().place_template(lane, blind, &mut message);
+    scheme.lanes().place_template(lane % blind.width().lanes(), blind, &mut message);
     let (no_error, mut part) = (vec![0; N], Zeroizing::new(vec![0; N]));
     for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)) {
         let m = limb.modulus();
@@ -73,7 +73,13 @@ impl Basis {
     ///
     /// # Panics
     /// If `lane` is above 31.
-    pub fn open_blinded(&self, key: &SubjectKey, lane: usize, blinded: &TemplateCiphertext) -> Option<Share> {
+    pub fn open_blinded(
+        &self,
+        key: &SubjectKey,
+        lane: usize,
+        width: Width,
+        blinded: &TemplateCiphertext,
+    ) -> Option<Share> {
         let scheme = self.scheme();
         let mut s = Zeroizing::new(vec![0; N]);
         key.add_to(&mut TernarySampler::new(scheme.cpu()), 1, &mut s);
@@ -83,7 +89,7 @@ impl Basis {
             limb.transform_small(&s, &mut s_hat);
             limb.mul_add(a, &s_hat, phase);
         }
-        read(scheme, lane, &phase)
+        read(scheme, lane, width, &phase)
     }
 }
 
@@ -96,6 +102,7 @@ impl TenantKey {
         &self,
         subject: &SubjectKey,
         lane: usize,
+        width: Width,
         blinded: &TemplateCiphertext,
     ) -> Option<Share> {
         let scheme = self.scheme();
@@ -105,13 +112,15 @@ impl TenantKey {
         for (limb, ((phase, c1), (s, _))) in scheme.limbs().iter().zip(parts) {
             limb.mul_add_variable(c1, s, phase);
         }
-        read(scheme, lane, &phase)
+        read(scheme, lane, width, &phase)
     }
 }
 
-/// The template in `lane` of `Delta * m + e`, given by its values: the coefficients of `X^k, X^(k + 128), ..` are those of
-/// `X^0, X^128, ..` of its product with `X^-k`, and they are the 32 lanes' coefficients of `X^k`.
-fn read(scheme: &Scheme, lane: usize, phase: &[u64]) -> Option<Share> {
+/// The template in `lane` of `Delta * m + e`, given by its values: the coefficients of `X^k, X^(k + d), ..` are those of
+/// `X^0, X^d, ..` of its product with `X^-k`, and they are the lanes' coefficients of `X^k`.
+fn read(scheme: &Scheme, lane: usize, width: Width, phase: &[u64]) -> Option<Share> {
+    // A lone ciphertext: its first lanes.
+    let (lane, shape) = (lane % width.lanes(), Shape::of(width, 1));
     let mut shift = vec![0; N];
     // X^-1 = -X^4095.
     shift[N - 1] = -1;
@@ -121,23 +130,23 @@ fn read(scheme: &Scheme, lane: usize, phase: &[u64]) -> Option<Share> {
         limb.transform_small(&shift, step);
         step.iter_mut().for_each(|value| *value = limb.modulus().reduce(*value));
     }
-    let nothing = [0; LANES];
+    let nothing = vec![0; scheme.folded_words()];
     let (mut stray, mut honest) = (0, true);
-    let mut coefficients = Zeroizing::new([0; DIM]);
+    let mut coefficients = Zeroizing::new(vec![0; width.numbers()]);
     for coefficient in coefficients.iter_mut() {
-        let mut phases = Phases::default();
+        let mut folded = Folded::default();
         let parts = phase.chunks_exact(N).zip(power.chunks_exact_mut(N)).zip(step.chunks_exact(N));
-        for (limb, ((phase, power), step)) in scheme.limbs().iter().zip(parts) {
-            phases.add(limb, &nothing, &limb.fold(phase, power));
+        for ((limb, ((phase, power), step)), folded) in scheme.limbs().iter().zip(parts).zip(folded.limbs()) {
+            limb.fold(phase, power, &mut folded[..width.lanes()]);
             power.iter_mut().zip(step).for_each(|(p, s)| *p = limb.modulus().mul(*p, *s));
         }
-        let opened = phases.round(scheme);
+        let opened = folded.open(scheme, shape, &nothing);
         honest &= opened.within_band() && opened.errors().iter().all(|e| e.abs() <= RENEWED_MAX as f64);
         for (i, value) in opened.scores().iter().enumerate() {
             if i == lane { *coefficient = *value } else { stray |= *value }
         }
     }
-    let template = scheme.lanes().read_template(lane, &coefficients);
+    let template = scheme.lanes().read_template(width, lane, &coefficients);
     coefficients.zeroize();
     (honest && stray == 0).then_some(template)
 }

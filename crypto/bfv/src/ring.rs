@@ -2,12 +2,12 @@
 //!
 //! Polynomials live in the NTT domain: their values at the 4096 roots of `X^4096 + 1`, in the order of
 //! [`trefoil_kernels::ntt`]. In that order the 128 points with equal `zeta^128` are adjacent, so that the coefficients of
-//! `X^0, X^128, ..` need only 32 sums and a 32-point transform ([`Limb::fold`]). Transforms are not reduced: their values
+//! `X^0, X^128, ..` need only 32 sums and a 32-point transform ([`Limb::fold`]), and likewise with 256 and 512. Transforms are not reduced: their values
 //! are below `26q`, which the products and folds take as they are.
 
 use crate::modulus::{Factor, Modulus};
 use crate::transform::Transform;
-use crate::{DIM, LANES, N, Params, T};
+use crate::{BLOCK, LANES, N, Params, T};
 use trefoil_kernels::ntt::Ntt;
 #[cfg(test)]
 use trefoil_kernels::ntt::order;
@@ -44,7 +44,7 @@ impl Limb {
             cpu,
             modulus,
             ntt: Ntt::new(cpu, q, root),
-            folding: Transform::new(modulus, modulus.pow_vartime(root, DIM as u64), DIM as u64),
+            folding: Transform::new(modulus, modulus.pow_vartime(root, BLOCK as u64), N as u64),
             delta,
             garner: modulus.factor(modulus.inverse(cofactor)),
             fraction: ((1u128 << 110) / u128::from(q)) as u64,
@@ -95,18 +95,21 @@ impl Limb {
         residue::mul_add_variable(self.cpu, self.modulus.value(), x, y, acc);
     }
 
-    /// The coefficients of `X^0, X^128, .., X^3968` of the product of two polynomials, given their NTTs. Values may be
-    /// unreduced, below 2^52.
+    /// The coefficients of `X^0, X^d, .., X^(4096 - d)` of the product of two polynomials, given their NTTs, for as many as `out` has
+    /// room for: 32 with `d = 128`, 16 with 256, 8 with 512. Values may be unreduced, below 2^52.
     ///
-    /// Block b of 128 adjacent points has `zeta^128 = w_b`. Over a block, the powers `zeta^k` with k below 128 sum to zero
-    /// unless k = 0, so the sum of the product's values is 128 times the value at `w_b` of the polynomial in `Y = X^128`
+    /// Block b of d adjacent points has `zeta^d = w_b`. Over a block, the powers `zeta^k` with k below d sum to zero
+    /// unless k = 0, so the sum of the product's values is d times the value at `w_b` of the polynomial in `Y = X^d`
     /// whose coefficients are wanted.
-    pub(crate) fn fold(&self, x: &[u64], y: &[u64]) -> [u64; LANES] {
+    pub(crate) fn fold(&self, x: &[u64], y: &[u64], out: &mut [u64]) {
         let mut sums = [0u128; LANES];
         residue::fold(self.cpu, x, y, &mut sums);
-        let mut folded = sums.map(|sum| self.modulus.reduce_wide(sum));
-        self.folding.interpolate(&mut folded);
-        folded
+        // Below 2^113: the sum of four blocks of 128 products of two words below 2^52.
+        let blocks = LANES / out.len();
+        for (out, blocks) in out.iter_mut().zip(sums.chunks_exact(blocks)) {
+            *out = self.modulus.reduce_wide(blocks.iter().sum());
+        }
+        self.folding.interpolate(out);
     }
 
     /// This limb's part of `t * v / Q`, as an integer modulo t and a fraction in units of 2^-64, where `v` is its residue.
@@ -219,7 +222,11 @@ mod tests {
             let expected = schoolbook(limb.modulus.value(), &x, &y);
             let (x_hat, y_hat) = (forward(limb, &x), forward(limb, &y));
             assert_eq!(product(limb, &x_hat, &y_hat), forward(limb, &expected));
-            assert_eq!(limb.fold(&x_hat, &y_hat), std::array::from_fn(|k| expected[DIM * k]));
+            for lanes in [32, 16, 8] {
+                let mut folded = vec![0; lanes];
+                limb.fold(&x_hat, &y_hat, &mut folded);
+                assert!(folded.iter().eq(expected.iter().step_by(N / lanes)), "{lanes}");
+            }
         }
     }
 

@@ -1,23 +1,24 @@
-//! Vectors of 128 residues modulo t: an embedding, or one of two additive shares of it.
+//! Vectors of 128, 256 or 512 residues modulo t: an embedding, or one of two additive shares of it.
 
-use crate::{DIM, Embedding, T};
+use crate::{Embedding, T, Width};
 use rand::CryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Bits per residue in the encoding: t - 1 = 2^16 needs 17.
 const RESIDUE_BITS: usize = 17;
 
-/// 128 residues modulo 65537. Wiped on drop; `Debug` prints no values.
+/// 128, 256 or 512 residues modulo 65537, by width. Wiped on drop; `Debug` prints no values.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Share {
-    residues: [u32; DIM],
+    residues: Box<[u32]>,
 }
 
 /// Why bytes are not a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
-    /// The length is not [`Share::BYTES`].
-    #[error("a share has exactly {expected} bytes, not {0}", expected = Share::BYTES)]
+    /// The length is not [`Share::bytes`] of a width.
+    #[error("a share has {narrow}, {middle} or {wide} bytes, by the width of its vector, not {0}",
+            narrow = Share::bytes(Width::W128), middle = Share::bytes(Width::W256), wide = Share::bytes(Width::W512))]
     Length(usize),
     /// A residue is 65537 or more.
     #[error("residue {0} is not below {T}")]
@@ -25,12 +26,22 @@ pub enum ShareError {
 }
 
 impl Share {
-    /// Length of the encoding: 128 residues of 17 bits.
-    pub const BYTES: usize = DIM * RESIDUE_BITS / 8;
+    /// Length of the encoding: 17 bits for each residue. 272, 544 or 1,088 bytes.
+    pub const fn bytes(width: Width) -> usize {
+        width.numbers() * RESIDUE_BITS / 8
+    }
+
+    /// The width of the vector.
+    ///
+    /// # Panics
+    /// Never: only shares of a width are made.
+    pub fn width(&self) -> Width {
+        Width::exactly(self.residues.len()).expect("a share of a width")
+    }
 
     /// The embedding itself, as residues.
     pub fn of(embedding: &Embedding) -> Share {
-        let mut share = Share { residues: [0; DIM] };
+        let mut share = Share::zero(embedding.width());
         for (residue, &value) in share.residues.iter_mut().zip(embedding.values()) {
             // |value| <= 175: one conditional addition reduces it.
             let value = i32::from(value);
@@ -40,26 +51,26 @@ impl Share {
     }
 
     /// Zeros.
-    pub(crate) fn zero() -> Share {
-        Share { residues: [0; DIM] }
+    pub(crate) fn zero(width: Width) -> Share {
+        Share { residues: vec![0; width.numbers()].into() }
     }
 
     /// Uniform residues.
-    pub fn random(rng: &mut impl CryptoRng) -> Share {
-        let mut share = Share { residues: [0; DIM] };
+    pub fn random(width: Width, rng: &mut impl CryptoRng) -> Share {
+        let mut share = Share::zero(width);
         share.residues.fill_with(|| uniform_residue(rng));
         share
     }
 
     /// `factor * self`, residue by residue, for a factor below t.
     pub(crate) fn times(&self, factor: u32) -> Share {
-        let product = |residue: u32| (u64::from(residue) * u64::from(factor) % T) as u32;
-        Share { residues: self.residues.map(product) }
+        let product = |residue: &u32| (u64::from(*residue) * u64::from(factor) % T) as u32;
+        Share { residues: self.residues.iter().map(product).collect() }
     }
 
     /// Two shares that add up to this one, each uniform by itself: a random one, and the rest.
     pub fn split(&self, rng: &mut impl CryptoRng) -> (Share, Share) {
-        let first = Share::random(rng);
+        let first = Share::random(self.width(), rng);
         let mut rest = self.clone();
         for (a, b) in rest.residues.iter_mut().zip(&first.residues) {
             *a = (*a + T as u32 - b) % T as u32;
@@ -68,7 +79,11 @@ impl Share {
     }
 
     /// `self + other`, residue by residue.
+    ///
+    /// # Panics
+    /// If they are of two widths.
     pub fn plus(&self, other: &Share) -> Share {
+        assert_eq!(self.width(), other.width(), "shares of one vector");
         let mut sum = self.clone();
         for (a, b) in sum.residues.iter_mut().zip(&other.residues) {
             *a = (*a + b) % T as u32;
@@ -76,19 +91,19 @@ impl Share {
         sum
     }
 
-    /// The share with these residues, all below t.
-    pub(crate) fn from_residues(residues: [u32; DIM]) -> Share {
+    /// The share with these residues, all below t, as many as a width has.
+    pub(crate) fn from_residues(residues: Box<[u32]>) -> Share {
         Share { residues }
     }
 
     /// The residues centred around zero: within -32768..=32768.
-    pub(crate) fn centred(&self) -> [i32; DIM] {
-        self.residues.map(centre)
+    pub(crate) fn centred(&self) -> impl Iterator<Item = i32> {
+        self.residues.iter().map(|residue| centre(*residue))
     }
 
     /// The canonical encoding: residue `i` takes bits `17 i .. 17 i + 17` of a little-endian bit string.
-    pub fn to_bytes(&self) -> [u8; Share::BYTES] {
-        let mut bytes = [0; Share::BYTES];
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; Share::bytes(self.width())];
         for (i, residue) in self.residues.iter().enumerate() {
             let at = i * RESIDUE_BITS;
             for (k, byte) in (u64::from(*residue) << (at % 8)).to_le_bytes()[..4].iter().enumerate() {
@@ -106,10 +121,8 @@ impl Share {
     /// # Errors
     /// [`ShareError`] for any other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Share, ShareError> {
-        if bytes.len() != Share::BYTES {
-            return Err(ShareError::Length(bytes.len()));
-        }
-        let mut share = Share { residues: [0; DIM] };
+        let width = Width::ALL.into_iter().find(|width| Share::bytes(*width) == bytes.len());
+        let mut share = Share::zero(width.ok_or(ShareError::Length(bytes.len()))?);
         for (i, residue) in share.residues.iter_mut().enumerate() {
             let at = i * RESIDUE_BITS;
             let word =
@@ -152,29 +165,29 @@ mod tests {
     #[test]
     fn the_encoding_is_read_back_and_nothing_else_is() {
         let mut rng = Drbg::from_seed([4; 32]);
-        for _ in 0..50 {
-            let mut share = Share::random(&mut rng);
+        for width in Width::ALL.repeat(20) {
+            let mut share = Share::random(width, &mut rng);
             share.residues[..2].copy_from_slice(&[65_536, 0]);
-            share.residues[DIM - 1] = 65_536;
+            *share.residues.last_mut().unwrap() = 65_536;
             let bytes = share.to_bytes();
+            assert_eq!(bytes.len(), Share::bytes(width));
             assert_eq!(Share::from_bytes(&bytes), Ok(share));
         }
-        let bytes = Share::random(&mut rng).to_bytes();
-        for n in 0..bytes.len() {
+        let bytes = Share::random(Width::W512, &mut rng).to_bytes();
+        for n in (0..bytes.len()).filter(|n| ![272, 544].contains(n)) {
             assert_eq!(Share::from_bytes(&bytes[..n]), Err(ShareError::Length(n)));
         }
-        assert_eq!(Share::from_bytes(&[0; Share::BYTES + 1]), Err(ShareError::Length(Share::BYTES + 1)));
-        assert_eq!(Share::from_bytes(&[0xff; Share::BYTES]), Err(ShareError::NotReduced(0)));
+        assert_eq!(Share::from_bytes(&[0; 1089]), Err(ShareError::Length(1089)));
+        assert_eq!(Share::from_bytes(&[0xff; 272]), Err(ShareError::NotReduced(0)));
     }
 
     #[test]
     fn shares_add_up_and_centre() {
         let mut rng = Drbg::from_seed([5; 32]);
-        let (a, b) = (Share::random(&mut rng), Share::random(&mut rng));
+        let [a, b] = [(); 2].map(|()| Share::random(Width::W256, &mut rng));
         let sum = a.plus(&b);
-        for i in 0..DIM {
+        for (i, centred) in a.centred().map(i64::from).enumerate() {
             assert_eq!(sum.residues[i], (a.residues[i] + b.residues[i]) % 65_537);
-            let centred = i64::from(a.centred()[i]);
             assert_eq!(centred.rem_euclid(65_537), i64::from(a.residues[i]));
             assert!(centred.abs() <= 32_768);
         }
@@ -184,17 +197,17 @@ mod tests {
     #[test]
     fn random_shares_are_uniform_in_both_halves() {
         let mut rng = Drbg::from_seed([6; 32]);
-        let mean =
-            (0..500).flat_map(|_| Share::random(&mut rng).centred()).map(f64::from).sum::<f64>() / 64_000.0;
+        let sum = |share: Share| share.centred().map(f64::from).sum::<f64>();
+        let mean = (0..500).map(|_| sum(Share::random(Width::W128, &mut rng))).sum::<f64>() / 64_000.0;
         // Five standard deviations of the mean of 64,000 uniform residues.
         assert!(mean.abs() < 5.0 * 18_918.9 / 64_000f64.sqrt(), "{mean}");
     }
 
     #[test]
     fn shares_are_wiped_and_not_printed() {
-        let mut share = Share::random(&mut Drbg::from_seed([7; 32]));
+        let mut share = Share::random(Width::W128, &mut Drbg::from_seed([7; 32]));
         assert_eq!(format!("{share:?}"), "Share(..)");
         share.zeroize();
-        assert_eq!(share.residues, [0; DIM]);
+        assert!(share.residues.iter().all(|residue| *residue == 0));
     }
 }

@@ -12,7 +12,7 @@
 //! of a key is to guess `r` bits of the tag key. `NOTES.md`, section 6.
 
 use crate::ciphertext::{CiphertextError, TemplateCiphertext};
-use crate::decrypt::Phases;
+use crate::decrypt::Folded;
 use crate::keys::secret_bytes;
 use crate::lines::{Lines, Secret};
 use crate::mask::add_flood;
@@ -44,7 +44,7 @@ pub struct TagBasis {
     values: Lines<u64>,
 }
 
-/// 32 coefficients per prime that go with a batch.
+/// 32 coefficients per prime that go with a batch, zero where the batch has no ciphertext.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tag {
     words: Lines<u64>,
@@ -107,13 +107,14 @@ impl TagKey {
     /// Whether `tag` is that of this batch: the 32 coefficients of `tag + c1 s'` decrypt to zero, with an error as small as an
     /// honest batch's. Constant in time.
     pub fn vouches(&self, batch: &MaskedBatch, tag: &Tag) -> bool {
-        let mut phases = Phases::default();
-        let parts =
-            tag.words.chunks_exact(LANES).zip(batch.parts().1.chunks_exact(N)).zip(self.s.chunks_exact(N));
-        for (limb, ((tag, c1), s)) in self.scheme.limbs().iter().zip(parts) {
-            phases.add(limb, tag, &limb.fold(c1, s));
+        let mut folded = Folded::default();
+        for (lanes, c1) in batch.ciphertexts() {
+            let parts = c1.chunks_exact(N).zip(self.s.chunks_exact(N)).zip(folded.limbs());
+            for (limb, ((c1, s), folded)) in self.scheme.limbs().iter().zip(parts) {
+                limb.fold(c1, s, &mut folded[lanes.clone()]);
+            }
         }
-        let opened = phases.round(&self.scheme);
+        let opened = folded.open(&self.scheme, batch.shape(), &tag.words);
         let message = opened.scores().iter().fold(0, |bits, value| bits | value);
         (message == 0) & opened.within(0, TAG_BAND_MAX)
     }
@@ -127,12 +128,14 @@ impl Masker {
     pub fn tag(&mut self, basis: &TagBasis) -> Tag {
         let flooding = sums::<TAG_FLOOD_TERMS>(&mut self.drbg, TAG_FLOOD_TERM_BITS);
         let mut words = Lines::new(self.scheme.folded_words());
-        let parts = words
-            .chunks_exact_mut(LANES)
-            .zip(basis.values.chunks_exact(N))
-            .zip(self.multiplier.chunks_exact(N));
-        for (limb, ((out, b), multiplier)) in self.scheme.limbs().iter().zip(parts) {
-            add_flood(limb, &limb.fold(b, multiplier), &flooding, out);
+        for (lanes, factors) in self.shape.ciphertexts().zip(&self.factors) {
+            let products = basis.values.chunks_exact(N).zip(factors.multiplier.chunks_exact(N));
+            let parts = words.chunks_exact_mut(LANES).zip(products);
+            for (limb, (out, (b, multiplier))) in self.scheme.limbs().iter().zip(parts) {
+                let out = &mut out[lanes.clone()];
+                limb.fold(b, multiplier, out);
+                add_flood(limb, &flooding[lanes.clone()], out);
+            }
         }
         Tag { words }
     }

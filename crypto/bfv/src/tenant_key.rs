@@ -6,10 +6,11 @@
 use crate::basis::{expand, scaled, uniform};
 use crate::ciphertext::PairCiphertext;
 use crate::lines::{Lines, Secret};
+use crate::mask::within;
 use crate::masked::to_bytes;
 use crate::sample::{ErrorSampler, TernarySampler};
 use crate::wipe::wipe;
-use crate::{Drbg, MasterKey, N, Scheme, Share, SubjectKey, T};
+use crate::{Drbg, MasterKey, N, Scheme, Shape, Share, SubjectKey, T, Width};
 use rand::CryptoRng;
 use std::sync::Arc;
 use trefoil_kernels::sample::{self, TritBytes};
@@ -94,7 +95,7 @@ impl TenantKey {
     /// `Delta * m + e` for a template `m` in `lane` and a fresh error, transformed.
     fn scaled(&self, lane: usize, template: &Share, drbg: &mut Drbg) -> Zeroizing<Vec<u64>> {
         let mut message = Zeroizing::new(vec![0; N]);
-        self.scheme.lanes().place_template(lane, template, &mut message);
+        self.scheme.lanes().place_template(lane % template.width().lanes(), template, &mut message);
         let mut error = Zeroizing::new(vec![0; N]);
         ErrorSampler::new(self.scheme.cpu()).fill(drbg, &mut error);
         let mut hidden = Zeroizing::new(vec![0; self.scheme.polynomial_words()]);
@@ -104,24 +105,39 @@ impl TenantKey {
         hidden
     }
 
-    /// Encrypts the key-holder's shares of the probes of a batch, at most one per lane, in one ciphertext with the message in
-    /// the low bits: `c0 + c1 * s = x + t * e`. A product with a template is then a ciphertext of the usual form.
+    /// Encrypts the key-holder's shares of the probes of a batch of one width, at most one per lane, in as many ciphertexts as the batch has,
+    /// with the message in the low bits: `c0 + c1 * s = x + t * e`. A product with a template is then a ciphertext of the usual form.
     ///
     /// # Panics
-    /// If a lane is above 31.
-    pub fn encrypt_probes(&self, shares: &[(usize, &Share)], rng: &mut impl CryptoRng) -> PairCiphertext {
-        let mut small = Secret::new(N);
-        self.scheme.lanes().place_shares(shares.iter().copied(), &mut small);
-        let mut error = Secret::new(N);
+    /// If there is no share, or a lane is above 31, or the widths differ.
+    pub fn encrypt_probes(&self, shares: &[(usize, &Share)], rng: &mut impl CryptoRng) -> Vec<PairCiphertext> {
+        let width = shares.first().expect("a batch has a share").1.width();
+        let shape = Shape::placed(width, shares.iter().map(|(lane, _)| *lane));
         let mut drbg = Drbg::from_rng(rng).on(self.scheme.cpu());
-        ErrorSampler::new(self.scheme.cpu()).fill(&mut drbg, &mut error);
+        let encrypted = shape.ciphertexts().map(|lanes| {
+            let inside = within(&lanes, shares.iter().copied());
+            self.encrypt_probes_of_one(width, inside, &mut drbg)
+        });
+        encrypted.collect()
+    }
+
+    fn encrypt_probes_of_one<'a>(
+        &self,
+        width: Width,
+        shares: impl Iterator<Item = (usize, &'a Share)>,
+        drbg: &mut Drbg,
+    ) -> PairCiphertext {
+        let mut small = Secret::new(N);
+        self.scheme.lanes().place_shares(width, shares, &mut small);
+        let mut error = Secret::new(N);
+        ErrorSampler::new(self.scheme.cpu()).fill(drbg, &mut error);
         // At most 2^15 + 21 * 65537 in size.
         small.iter_mut().zip(error.iter()).for_each(|(x, e)| *x += T as i32 * e);
         let mut hidden = Secret::new(self.scheme.polynomial_words());
         for (limb, out) in self.scheme.limbs().iter().zip(hidden.chunks_exact_mut(N)) {
             limb.transform_small(&small, out);
         }
-        let c1 = self.uniform(&mut drbg);
+        let c1 = self.uniform(drbg);
         self.encrypt(&hidden, &c1)
     }
 

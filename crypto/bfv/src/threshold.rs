@@ -21,14 +21,14 @@ pub use bounds::{PARTIAL_FLOOD_MAX, PIECES, QUORUM_BAND_MAX, QUORUM_MARGIN_BITS}
 pub(crate) use bounds::{TERM_BITS, TERMS};
 pub use witness::Witness;
 
-use crate::decrypt::Phases;
+use crate::decrypt::Folded;
 use crate::keys::secret_bytes;
-use crate::mask::add_flood;
+use crate::mask::{add_flood, within};
 use crate::masked;
 use crate::sample::sums;
 use crate::{
     Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey, TagMaster,
-    TemplateCiphertext,
+    TemplateCiphertext, Width,
 };
 use sha3::{Digest, Sha3_256};
 use trefoil_kernels::packed;
@@ -56,7 +56,7 @@ pub enum Of {
     Witness(Seat),
 }
 
-/// 32 coefficients per prime of `c1' s^x`, flooded. Only key-holders may see one: three of them, or two and a key, open the
+/// 32 coefficients per prime of `c1' s^x`, flooded, zero where the batch has no ciphertext. Only key-holders may see one: three of them, or two and a key, open the
 /// batch. Wiped on drop, and not printed.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Partial {
@@ -150,39 +150,50 @@ impl Basis {
     ///
     /// # Panics
     /// If `lane` is above 31.
-    pub fn encrypt_piece(&self, key: &SubjectKey, lane: usize, share: Option<&Share>) -> TemplateCiphertext {
+    pub fn encrypt_piece(
+        &self,
+        key: &SubjectKey,
+        lane: usize,
+        width: Width,
+        share: Option<&Share>,
+    ) -> TemplateCiphertext {
         let error = PieceMaster(*key.seed()).derive(b"trefoil/bfv/piece-error/1", &[0; 32]);
-        let nothing = Share::zero();
+        let nothing = Share::zero(width);
         self.encrypt_lane(key, lane, share.unwrap_or(&nothing), &mut Drbg::from_seed(*error))
     }
 }
 
 impl Decryptor {
-    /// The partial decryptions of a batch, and of witnesses, with one piece of its subjects' keys. The flooding is derived from
+    /// The partial decryptions of a batch, and of witnesses, with one piece of the keys of its lanes' subjects. The flooding is derived from
     /// `digest`, which names the whole batch, from these keys and from the piece.
     ///
     /// # Panics
-    /// If there are more than 32 keys.
+    /// If a ciphertext has more keys than lanes, or the batches have different shapes.
     pub fn partials<'a, const COUNT: usize>(
         &mut self,
         piece: &PieceMaster,
-        keys: impl IntoIterator<Item = &'a SubjectKey>,
+        keys: impl IntoIterator<Item = (usize, &'a SubjectKey)> + Clone,
         batches: [(Of, &MaskedBatch); COUNT],
         digest: &[u8; 32],
     ) -> [Partial; COUNT] {
         // A re-enrolled subject has another key under the same name, and a batch can be sent again.
         let mut about = Sha3_256::new().chain_update(digest);
-        self.sum_keys(keys.into_iter().inspect(|key| about.update(key.seed())));
+        keys.clone().into_iter().for_each(|(_, key)| about.update(key.seed()));
         let mut seed = Zeroizing::new([0; 32]);
         about.finalize_into((&mut *seed).into());
         let floodings = batches.map(|(of, _)| sums::<TERMS>(&mut piece.flooding(of, &seed), TERM_BITS));
         let mut partials = batches.map(|_| Partial { words: vec![0; self.scheme.folded_words()].into() });
-        for (i, limb) in self.scheme.limbs().iter().enumerate() {
-            limb.transform_small(&*self.key, &mut self.key_hat);
-            for ((partial, (_, masked)), flooding) in partials.iter_mut().zip(batches).zip(&floodings) {
-                let c1 = &masked.parts().1[i * N..(i + 1) * N];
-                let out = &mut partial.words[i * LANES..(i + 1) * LANES];
-                add_flood(limb, &Zeroizing::new(limb.fold(c1, &self.key_hat)), flooding, out);
+        let shape = batches.first().map(|(_, masked)| masked.shape());
+        for (at, lanes) in shape.iter().flat_map(|shape| shape.ciphertexts()).enumerate() {
+            self.sum_keys(within(&lanes, keys.clone().into_iter()).map(|(_, key)| key));
+            for (i, limb) in self.scheme.limbs().iter().enumerate() {
+                limb.transform_small(&*self.key, &mut self.key_hat);
+                for ((partial, (_, masked)), flooding) in partials.iter_mut().zip(batches).zip(&floodings) {
+                    let c1 = masked.ciphertexts().nth(at).expect("batches of one shape").1;
+                    let out = &mut partial.words[i * LANES..][lanes.clone()];
+                    limb.fold(&c1[i * N..(i + 1) * N], &self.key_hat, out);
+                    add_flood(limb, &flooding[lanes.clone()], out);
+                }
             }
         }
         self.wipe();
@@ -214,18 +225,15 @@ impl Opened {
     /// Adds the three partial decryptions of a batch to its `c0` and reads scores and errors. A partial that belongs to another
     /// batch, or to no batch, gives errors outside of [`Opened::within_quorum_band`].
     pub fn combine(scheme: &Scheme, masked: &MaskedBatch, partials: [&Partial; PIECES]) -> Opened {
-        let mut phases = Phases::default();
-        let (c0, _) = masked.parts();
-        for (i, (limb, c0)) in scheme.limbs().iter().zip(c0.chunks_exact(LANES)).enumerate() {
-            let mut sum = Zeroizing::new([0; LANES]);
+        let mut folded = Folded::default();
+        for (i, (limb, sum)) in scheme.limbs().iter().zip(folded.limbs()).enumerate() {
             for partial in partials {
                 for (sum, &value) in sum.iter_mut().zip(&partial.words[i * LANES..(i + 1) * LANES]) {
                     *sum = limb.modulus().add(*sum, value);
                 }
             }
-            phases.add(limb, c0, &sum);
         }
-        phases.round(scheme)
+        folded.open(scheme, masked.shape(), masked.c0())
     }
 
     /// Whether the errors are those of an honest matcher and honest partial decryptions: none above [`QUORUM_BAND_MAX`]. A partial

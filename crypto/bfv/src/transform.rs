@@ -1,5 +1,5 @@
-//! The 32-point negacyclic transform modulo a prime: between the coefficients of a polynomial of degree below 32 and
-//! its values at the 32 roots of `Y^32 + 1`.
+//! The negacyclic transform of 32, 16 or 8 points modulo a prime: between the coefficients of a polynomial of lower degree than there are
+//! points `n` and its values at the `n` roots of `Y^n + 1`. The factors of fewer points are the first of those for more.
 
 use crate::LANES;
 use crate::modulus::{Factor, Modulus};
@@ -9,7 +9,8 @@ fn reverse_5(i: usize) -> usize {
     i.reverse_bits() >> (usize::BITS - 5)
 }
 
-/// Twiddle factors for one root. Value `i` belongs to the point `root^(2 * rev(i) + 1)`.
+/// Twiddle factors for one root. Value `i` of 32 belongs to the point `root^(2 * rev(i) + 1)`; value `i` of `32 / g` to the `g`-th power of
+/// the point of value `g * i`.
 pub(crate) struct Transform {
     modulus: Modulus,
     forward: [Factor; LANES],
@@ -18,7 +19,7 @@ pub(crate) struct Transform {
 }
 
 impl Transform {
-    /// For a primitive 64th root of unity. The interpolation divides by `32 * divisor`.
+    /// For a primitive 64th root of unity. The interpolation multiplies with the number of points over `divisor`.
     pub(crate) fn new(modulus: Modulus, root: u64, divisor: u64) -> Transform {
         assert_eq!(modulus.pow_vartime(root, 32), modulus.value() - 1, "the root has order 64");
         let inverse_root = modulus.inverse(root);
@@ -27,13 +28,13 @@ impl Transform {
             modulus,
             forward: std::array::from_fn(|k| power(root, k)),
             inverse: std::array::from_fn(|k| power(inverse_root, k)),
-            scale: modulus.factor(modulus.inverse(LANES as u64 * divisor)),
+            scale: modulus.factor(modulus.inverse(divisor)),
         }
     }
 
     /// Coefficients to values, in place (Cooley and Tukey's butterflies).
-    pub(crate) fn evaluate(&self, x: &mut [u64; LANES]) {
-        let (m, mut half, mut groups) = (&self.modulus, LANES / 2, 1);
+    pub(crate) fn evaluate(&self, x: &mut [u64]) {
+        let (m, mut half, mut groups) = (&self.modulus, x.len() / 2, 1);
         while half > 0 {
             for (group, pair) in x.chunks_exact_mut(2 * half).enumerate() {
                 let (upper, lower) = pair.split_at_mut(half);
@@ -46,10 +47,10 @@ impl Transform {
         }
     }
 
-    /// Values to coefficients over the divisor, in place (Gentleman and Sande's butterflies).
-    pub(crate) fn interpolate(&self, x: &mut [u64; LANES]) {
-        let (m, mut half, mut groups) = (&self.modulus, 1, LANES / 2);
-        while half < LANES {
+    /// Values to coefficients, times the number of points and over the divisor, in place (Gentleman and Sande's butterflies).
+    pub(crate) fn interpolate(&self, x: &mut [u64]) {
+        let (m, mut half, mut groups) = (&self.modulus, 1, x.len() / 2);
+        while half < x.len() {
             for (group, pair) in x.chunks_exact_mut(2 * half).enumerate() {
                 let (upper, lower) = pair.split_at_mut(half);
                 for (a, b) in upper.iter_mut().zip(lower) {
@@ -85,7 +86,7 @@ mod tests {
                 prop_assert_eq!(*value, horner);
             }
             t.interpolate(&mut values);
-            prop_assert_eq!(values, x);
+            prop_assert_eq!(values, x.map(|x| 32 * x % 65_537));
         }
 
         #[test]
@@ -94,6 +95,20 @@ mod tests {
             transform(1).interpolate(&mut once);
             transform(128).interpolate(&mut divided);
             prop_assert_eq!(once, divided.map(|x| x * 128 % 65_537));
+        }
+
+        #[test]
+        fn fewer_points_are_powers_of_the_points(x in prop::array::uniform8(0u64..65_537)) {
+            let t = transform(1);
+            let mut values = x;
+            t.evaluate(&mut values);
+            for (i, value) in values.iter().enumerate() {
+                let point = t.modulus.pow_vartime(4080, 4 * (2 * reverse_5(4 * i) as u64 + 1));
+                let horner = x.iter().rev().fold(0, |sum, c| t.modulus.add(t.modulus.mul(sum, point), *c));
+                prop_assert_eq!(*value, horner);
+            }
+            t.interpolate(&mut values);
+            prop_assert_eq!(values, x.map(|x| 8 * x % 65_537));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The policy that decides a tenant's requests.
 
 use crate::calibration::{Calibrated, calibrated, known};
-use crate::{DIM, ProbeMode};
+use crate::{NUMBERS_MAX, NUMBERS_MIN, ProbeMode, Width};
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
@@ -19,7 +19,7 @@ const AUDIENCES_MAX: usize = 256;
 pub const SESSIONS_IN_MEMORY_MAX: u32 = 10_000_000;
 /// Longest delay after failures: a year. A store counts seconds in 63 bits, so there must be a bound.
 const DELAY_S_MAX: u64 = 31_536_000;
-/// Largest possible score of two unit vectors at scale 175.
+/// Largest possible score of two vectors of any width.
 pub const SCORE_MAX: i32 = 32_768;
 
 /// The policy that decides a tenant's requests, as JSON.
@@ -33,12 +33,12 @@ pub struct Policy {
     #[cfg_attr(feature = "serde", serde(default))]
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Text<64>", !default))]
     pub embedder: String,
-    /// Numbers in its vectors; cannot change. This version accepts 128.
+    /// Numbers in its vectors, 2 to 512.
     #[cfg_attr(
         feature = "serde",
         serde(default = "dimension_default", skip_serializing_if = "is_default_dimension")
     )]
-    #[cfg_attr(feature = "schema", schemars(range(min = 128, max = 128)))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 512)))]
     pub dimension: u32,
     /// When two vectors match.
     pub threshold: Threshold,
@@ -104,7 +104,7 @@ pub enum Threshold {
     FmrClass(#[cfg_attr(feature = "schema", schemars(range(min = 2, max = 4)))] u8),
     /// A score of the operator's own calibration.
     Calibrated {
-        /// Smallest inner product that matches, at scale 175 (unit vectors have 30,625).
+        /// Smallest inner product that matches, of unit vectors times 175, 173 from 129 numbers on, 169 from 257 on.
         #[cfg_attr(feature = "schema", schemars(range(min = -32_768, max = 32_768)))]
         score: i32,
         /// k of the false-match rate 10^-k that it was calibrated to; copied into attestations.
@@ -187,7 +187,7 @@ impl Default for AttemptPolicy {
 
 #[cfg(feature = "serde")]
 fn dimension_default() -> u32 {
-    DIM as u32
+    Width::W128.numbers() as u32
 }
 
 /// The default is not written, so that a policy has one digest whether it names it or not.
@@ -231,13 +231,9 @@ impl Policy {
         if !name(&self.embedder, MODEL_BYTES_MAX) {
             return wrong("/embedder", format!("expected 1 to 64 bytes of text, {ONE_LINE}"));
         }
-        if self.dimension != DIM as u32 {
+        if self.width().is_none() {
             let given = self.dimension;
-            let detail = format!(
-                "expected {DIM}, got {given}: this version matches vectors of {DIM} numbers; take an embedder that gives them, or leave \
-                 the field out"
-            );
-            return wrong("/dimension", detail);
+            return wrong("/dimension", format!("expected {NUMBERS_MIN} to {NUMBERS_MAX} numbers, got {given}"));
         }
         if !(1..=AUDIENCES_MAX).contains(&self.audiences.len()) {
             return wrong("/audiences", format!("expected 1 to {AUDIENCES_MAX} audiences"));
@@ -295,6 +291,11 @@ impl Policy {
         Ok(())
     }
 
+    /// The room for its vectors; `None` for a dimension out of range.
+    pub fn width(&self) -> Option<Width> {
+        Width::of(self.dimension as usize)
+    }
+
     /// The smallest score that matches, and k of its false-match rate 10^-k; `None` without a calibration.
     pub fn threshold_score(&self) -> Option<(i32, u8)> {
         self.threshold.score(&self.embedder)
@@ -309,7 +310,7 @@ mod tests {
     fn policy() -> Policy {
         Policy {
             embedder: "facenet-128".to_owned(),
-            dimension: DIM as u32,
+            dimension: 128,
             threshold: Threshold::FmrClass(3),
             audiences: vec!["shop.example".to_owned()],
             proof: ProofNeed::Credential,
@@ -340,14 +341,9 @@ mod tests {
         }
         assert_eq!(Threshold::FmrClass(3).refuses("arcface-128"), None);
         assert_eq!(Threshold::Calibrated { score: 16_046, fmr_class: 3 }.refuses("facenet-128"), None);
-        for dimension in [0, 127, 129, 256, 512] {
+        for dimension in [0, 1, 513] {
             refused(Policy { dimension, ..policy() }, "/dimension");
         }
-        let told = Policy { dimension: 512, ..policy() }.check().unwrap_err().detail;
-        assert!(
-            told.starts_with("expected 128, got 512: this version matches vectors of 128 numbers"),
-            "{told}"
-        );
         refused(Policy { audiences: vec![], ..policy() }, "/audiences");
         refused(Policy { audiences: vec!["a".to_owned(), "\n".to_owned()], ..policy() }, "/audiences/1");
         refused(Policy { attestation_lifetime_s: 121, ..policy() }, "/attestation_lifetime_s");

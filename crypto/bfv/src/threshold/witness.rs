@@ -7,10 +7,11 @@
 //! witness's by `d` times a factor that it does not know.
 
 use super::PIECES;
+use crate::mask::within;
 use crate::sample::flood;
 use crate::share::uniform_residue;
 use crate::{
-    Basis, LANES, MaskedBatch, MaskedError, Masker, Opened, Placed, Scheme, Share, T, Tag, TagBasis,
+    Basis, LANES, MaskedBatch, MaskedError, Masker, Opened, Placed, Scheme, Shape, Share, T, Tag, TagBasis,
 };
 use trefoil_kernels::packed::Ahead;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -44,14 +45,17 @@ impl Masker {
         factors.fill_with(|| uniform_residue(&mut self.drbg));
         let scaled: Vec<(usize, Share)> =
             placed.iter().map(|at| (at.lane, Share::of(at.probe).times(factors[at.lane]))).collect();
-        self.scheme.lanes().place_shares(scaled.iter().map(|(lane, share)| (*lane, share)), &mut self.small);
-        self.hide_multiplier(&mut Ahead::none());
-        let mut batch = MaskedBatch::zero(&self.scheme);
-        let (c0, c1) = batch.parts_mut();
-        self.write_error(c1, &mut Ahead::none());
+        let mut batch = MaskedBatch::zero(&self.scheme, self.shape);
         let flooding = flood(&mut self.drbg);
-        self.add_basis(basis, c1, &mut Ahead::none());
-        self.write_c0(&flooding, c0);
+        for (at, lanes) in self.shape.ciphertexts().enumerate() {
+            let shares = within(&lanes, scaled.iter().map(|(lane, share)| (*lane, share)));
+            self.scheme.lanes().place_shares(self.shape.width(), shares, &mut self.small);
+            self.hide_multiplier(at, &mut Ahead::none());
+            let (c0, c1) = batch.parts_mut(at);
+            self.write_error(c1, &mut Ahead::none());
+            self.add_basis(at, basis, c1, &mut Ahead::none());
+            self.write_c0(at, &lanes, &flooding, c0);
+        }
         Witness { batch, factors }
     }
 }
@@ -72,11 +76,11 @@ impl Witness {
         bytes
     }
 
-    /// Reads the canonical encoding and nothing else.
+    /// Reads the canonical encoding of one for a batch of this shape, and nothing else.
     ///
     /// # Errors
     /// [`MaskedError`] for any other bytes.
-    pub fn from_bytes(scheme: &Scheme, bytes: &[u8]) -> Result<Witness, MaskedError> {
+    pub fn from_bytes(scheme: &Scheme, shape: Shape, bytes: &[u8]) -> Result<Witness, MaskedError> {
         let short = MaskedError::Length { found: bytes.len(), expected: 4 * LANES };
         let (head, batch) = bytes.split_at_checked(4 * LANES).ok_or(short)?;
         let mut factors = [0; LANES];
@@ -86,7 +90,7 @@ impl Witness {
                 return Err(MaskedError::NotReduced(i));
             }
         }
-        Ok(Witness { batch: MaskedBatch::from_bytes(scheme, batch)?, factors })
+        Ok(Witness { batch: MaskedBatch::from_bytes(scheme, shape, batch)?, factors })
     }
 
     /// Whether `of_witness`, the opened witness, has the scores of `opened` times the factors. In constant time.
