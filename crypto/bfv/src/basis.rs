@@ -55,7 +55,7 @@ impl Basis {
     ) -> TemplateCiphertext {
         let scheme = &self.scheme;
         let mut message = Zeroizing::new(vec![0; N]);
-        scheme.lanes().place_template(lane % template.width().lanes(), template, &mut message);
+        scheme.lanes().place_template(lane, template, &mut message);
         let mut error = Zeroizing::new(vec![0; N]);
         ErrorSampler::new(scheme.cpu()).fill(&mut Drbg::from_rng(rng), &mut error);
         let mut minus_s = Zeroizing::new(vec![0; N]);

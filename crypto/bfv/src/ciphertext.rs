@@ -92,7 +92,7 @@ impl<const POLYNOMIALS: usize> Ciphertext<POLYNOMIALS> {
     pub fn subtract(&self, scheme: &Scheme, lane: usize, share: &Share) -> Self {
         let mut values = self.unpacked();
         let mut message = Zeroizing::new(vec![0; N]);
-        scheme.lanes().place_template(lane % share.width().lanes(), share, &mut message);
+        scheme.lanes().place_template(lane, share, &mut message);
         let no_error = vec![0; N];
         let mut scaled = Zeroizing::new(vec![0; N]);
         for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)) {

@@ -56,7 +56,7 @@ impl Decryptor {
     /// down to residues modulo t, and evaluates them in the lanes. A lane without a subject has score 0 if the batch is honest.
     ///
     /// # Panics
-    /// If a ciphertext has more keys than lanes.
+    /// If a ciphertext has more than 32 keys.
     pub fn decrypt<'a>(
         &mut self,
         keys: impl IntoIterator<Item = (usize, &'a SubjectKey)> + Clone,
@@ -95,7 +95,9 @@ impl Decryptor {
             let (c1, c2) = polynomials.split_at(polynomials.len() / 2);
             let operands = c1.chunks_exact(N).zip(c2.chunks_exact(N)).zip(key.limbs());
             let parts = operands.zip(linear.limbs().zip(square.limbs()));
-            for (limb, (((c1, c2), (s, s_squared)), (linear, square))) in self.scheme.limbs().iter().zip(parts) {
+            for (limb, (((c1, c2), (s, s_squared)), (linear, square))) in
+                self.scheme.limbs().iter().zip(parts)
+            {
                 let (linear, square) = (&mut linear[lanes.clone()], &mut square[lanes.clone()]);
                 limb.fold(c1, s, linear);
                 limb.fold(c2, s_squared, square);
@@ -142,7 +144,7 @@ impl Folded {
             errors[k] = (rounded as u64 ^ (1 << 63)) as i64;
         }
         let scale = scheme.params().modulus() as f64 / T as f64 / 2f64.powi(64);
-        Opened { shape, scores: scheme.lanes().read_constants(shape.width(), *residues), errors, scale }
+        Opened { shape, scores: scheme.lanes().read_constants(shape.width(), &mut residues), errors, scale }
     }
 }
 

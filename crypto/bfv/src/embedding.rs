@@ -80,7 +80,11 @@ impl Embedding {
     /// [`QuantiseError::OutsideBand`] with the squared length.
     pub fn check_honest_band(&self) -> Result<(), QuantiseError> {
         let squared = self.norm_squared();
-        if squared < honest_norm_squared_min(self.width()) { Err(QuantiseError::OutsideBand(squared)) } else { Ok(()) }
+        if squared < honest_norm_squared_min(self.width()) {
+            Err(QuantiseError::OutsideBand(squared))
+        } else {
+            Ok(())
+        }
     }
 
     /// The inner product in the clear, for references and tests: an encrypted match must reproduce it. Of two widths it is that of nothing.
@@ -114,6 +118,17 @@ fn honest_norm_squared_min(width: Width) -> i32 {
 }
 
 trefoil_types::opaque_debug!(Embedding);
+
+#[cfg(test)]
+impl Embedding {
+    /// A vector without a person.
+    pub(crate) fn random(width: Width, rng: &mut crate::Drbg) -> Embedding {
+        let mut bytes = vec![0u8; width.numbers()];
+        rng.fill(&mut bytes);
+        let vector: Vec<f32> = bytes.iter().map(|x| f32::from(*x) - 127.5).collect();
+        Embedding::quantise(&vector).expect("not zero")
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -162,7 +177,10 @@ mod tests {
         for width in Width::ALL {
             let (scale, root) = (f64::from(width.scale()), (width.numbers() as f64).sqrt());
             assert!((scale + root / 2.0).powi(2) <= f64::from(NORM_SQUARED_MAX));
-            assert!((scale + 1.0 + root / 2.0).powi(2) > f64::from(NORM_SQUARED_MAX), "the bound of the next");
+            assert!(
+                (scale + 1.0 + root / 2.0).powi(2) > f64::from(NORM_SQUARED_MAX),
+                "the bound of the next"
+            );
         }
         // And at 176 there is such a vector: 121 coordinates of 15.5 and 7 of 16.5 have length exactly 176, and round up to a squared
         // length above the limit.
@@ -176,8 +194,7 @@ mod tests {
         let mut rng = crate::Drbg::from_seed([1; 32]);
         for width in Width::ALL {
             // 169 / sqrt(512) = 7.47 and 173 / 16 = 10.8, 175 / sqrt(128) = 15.47: flat vectors round down, or far up.
-            let flat = vec![1.0; width.numbers()];
-            let flat = Embedding::quantise(&flat).expect("finite");
+            let flat = Embedding::quantise(&vec![1.0; width.numbers()]).expect("finite");
             assert_eq!(flat.check_honest_band().is_ok(), width == Width::W256, "{width:?}");
             let mut spike = vec![0.0; width.numbers()];
             spike[0] = 1.0;
@@ -185,10 +202,7 @@ mod tests {
             assert_eq!(spike.norm_squared(), width.scale().pow(2));
             assert_eq!(spike.check_honest_band(), Ok(()));
             for _ in 0..200 {
-                let mut bytes = vec![0u8; width.numbers()];
-                rng.fill(&mut bytes);
-                let vector: Vec<f32> = bytes.iter().map(|x| f32::from(*x) - 127.5).collect();
-                assert_eq!(Embedding::quantise(&vector).expect("finite").check_honest_band(), Ok(()));
+                assert_eq!(Embedding::random(width, &mut rng).check_honest_band(), Ok(()));
             }
         }
     }

@@ -4,10 +4,10 @@
 //! interleaved polynomials in `Y`, one per power of `X` below 128; going from lanes to coefficients interpolates each
 //! of them from its values at `c_0..c_31`.
 //!
-//! A lane of 256 or 512 numbers is `Z_t[X]/(X^256 - c)` or `Z_t[X]/(X^512 - c)`, which splits into two or four neighbours of the 32. Here
-//! lanes are those of one ciphertext, 0 to 31, 15 or 7.
+//! A lane of 256 or 512 numbers is `Z_t[X]/(X^256 - c)` or `Z_t[X]/(X^512 - c)`, which splits into two or four neighbours of the 32.
 
 use crate::modulus::Modulus;
+use crate::shape;
 use crate::share::{Share, centre};
 use crate::transform::Transform;
 use crate::{BLOCK, Embedding, LANES, N, T, Width};
@@ -29,14 +29,14 @@ impl Lanes {
         Lanes { cpu, modulus, roots, evaluation: Transform::new(modulus, fermat::ROOT as u64, 1) }
     }
 
-    /// `c` of a lane `X^d - c`. Each `X^128 - c_i` that it splits into has `c_i^(d / 128) = c`.
+    /// `c` of a ciphertext's lane `X^d - c`. Each `X^128 - c_i` that it splits into has `c_i^(d / 128) = c`.
     fn root(&self, width: Width, lane: usize) -> u64 {
         let parts = width.numbers() / BLOCK;
         self.modulus.pow_vartime(self.roots[parts * lane], parts as u64)
     }
 
     /// Writes the centred coefficients of the polynomial whose lane `i` is `sum of x_k X^k` of the lane's probe, and
-    /// zero in the other lanes.
+    /// zero in the other lanes. Lanes are those of one ciphertext.
     pub(crate) fn place_probes<'a>(
         &self,
         width: Width,
@@ -47,7 +47,7 @@ impl Lanes {
         self.place(width, probes, out);
     }
 
-    /// Writes the centred coefficients of the polynomial whose lane `i` is `sum of x_k X^k` of the lane's share of a probe.
+    /// The same for shares of probes.
     pub(crate) fn place_shares<'a>(
         &self,
         width: Width,
@@ -57,11 +57,12 @@ impl Lanes {
         self.place(width, shares.map(|(lane, share)| (lane, share.centred())), out);
     }
 
-    /// Writes the centred coefficients of the polynomial that is zero outside `lane`, and inside it
+    /// Writes the centred coefficients of the polynomial that is zero outside `lane` of a batch, and inside it
     /// `y_0 + sum over k >= 1 of y_k c^-1 X^(d - k)`: times a probe, `X^k X^(d - k) = c` cancels `c^-1`, so that the
     /// constant coefficient is the inner product.
     pub(crate) fn place_template(&self, lane: usize, template: &Share, out: &mut [i32]) {
         let width = template.width();
+        let lane = shape::place(width, lane);
         let inverse = self.modulus.inverse(self.root(width, lane));
         out.fill(0);
         let row = &mut out[width.numbers() * lane..width.numbers() * (lane + 1)];
@@ -75,7 +76,7 @@ impl Lanes {
 
     /// The template in `lane` of a polynomial whose lane is `sum of coefficients_k X^k`: undoes [`Lanes::place_template`].
     pub(crate) fn read_template(&self, width: Width, lane: usize, coefficients: &[i32]) -> Share {
-        let root = self.root(width, lane);
+        let root = self.root(width, shape::place(width, lane));
         let residue = |x: &i32| self.modulus.reduce_signed(i64::from(*x));
         let twisted = coefficients[1..].iter().rev().map(|x| self.modulus.mul(residue(x), root));
         let residues = std::iter::once(residue(&coefficients[0])).chain(twisted);
@@ -83,8 +84,8 @@ impl Lanes {
     }
 
     /// The constant coefficients of the lanes of a batch, centred, whose polynomials' coefficients of `X^0, X^d, ..` are
-    /// `folded`, as residues modulo t, one ciphertext after the other.
-    pub(crate) fn read_constants(&self, width: Width, mut folded: [u64; LANES]) -> [i32; LANES] {
+    /// `folded`, as residues modulo t, one ciphertext after the other. Overwrites them.
+    pub(crate) fn read_constants(&self, width: Width, folded: &mut [u64; LANES]) -> [i32; LANES] {
         folded.chunks_exact_mut(width.lanes()).for_each(|folded| self.evaluation.evaluate(folded));
         folded.map(|x| centre(x as u32))
     }
@@ -154,19 +155,17 @@ mod tests {
         let mut rng = Drbg::from_seed([1; 32]);
         let lanes = Lanes::new(Cpu::detected());
         for width in Width::ALL {
-            let embedding = |rng: &mut Drbg| {
-                let mut bytes = vec![0u8; width.numbers()];
-                rng.fill(&mut bytes);
-                let vector: Vec<f32> = bytes.iter().map(|x| f32::from(*x) - 127.5).collect();
-                Embedding::quantise(&vector).expect("a random vector")
-            };
             let (mut p, mut m, mut row) = (vec![0; N], vec![0; N], vec![0; N]);
             // Lane 2 has a probe and no template, lane 3 a template and no probe, lane 4 neither.
             let all = || 0..width.lanes();
-            let probes: Vec<_> =
-                all().filter(|i| ![3, 4].contains(i)).map(|i| (i, embedding(&mut rng))).collect();
-            let templates: Vec<_> =
-                all().filter(|i| ![2, 4].contains(i)).map(|i| (i, embedding(&mut rng))).collect();
+            let probes: Vec<_> = all()
+                .filter(|i| ![3, 4].contains(i))
+                .map(|i| (i, Embedding::random(width, &mut rng)))
+                .collect();
+            let templates: Vec<_> = all()
+                .filter(|i| ![2, 4].contains(i))
+                .map(|i| (i, Embedding::random(width, &mut rng)))
+                .collect();
             lanes.place_probes(width, probes.iter().map(|(lane, probe)| (*lane, probe)), &mut p);
             assert!(p.iter().all(|x| x.abs() <= 32_768));
             for (lane, template) in &templates {
@@ -178,7 +177,7 @@ mod tests {
             for (place, x) in folded.iter_mut().zip(product.iter().step_by(width.numbers())) {
                 *place = *x as u64;
             }
-            let scores = lanes.read_constants(width, folded);
+            let scores = lanes.read_constants(width, &mut folded);
             for (lane, score) in scores.into_iter().enumerate() {
                 let of = |set: &[(usize, Embedding)]| {
                     set.iter().find(|(at, _)| *at == lane).map(|(_, e)| e.clone())
@@ -191,7 +190,21 @@ mod tests {
 
     #[test]
     fn any_product_is_centred() {
-        for x in [0, 1, -1, 32_768, 32_769, -32_768, -32_769, 65_536, 65_537, 1 << 30, -(1 << 30), i32::MAX, i32::MIN] {
+        for x in [
+            0,
+            1,
+            -1,
+            32_768,
+            32_769,
+            -32_768,
+            -32_769,
+            65_536,
+            65_537,
+            1 << 30,
+            -(1 << 30),
+            i32::MAX,
+            i32::MIN,
+        ] {
             let residue = i64::from(centred(x));
             assert!(residue.abs() <= 32_768 && (residue - i64::from(x)) % 65_537 == 0, "{x}");
         }

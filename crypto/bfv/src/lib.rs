@@ -1,8 +1,9 @@
-//! BFV lanes: 32 inner products of 128-dimensional vectors in one ciphertext, without rotations.
+//! BFV lanes: 32 inner products of vectors of 128 numbers in one ciphertext, 16 of 256 or 8 of 512, without rotations.
 //!
 //! The plaintext ring `Z_t[X]/(X^4096 + 1)` with `t = 65537` splits into 32 lanes `Z_t[X]/(X^128 - c_i)`. In a lane,
 //! one product of polynomials puts the inner product of a probe and a template into the constant coefficient, so the
-//! 32 constant coefficients are all that is ever decrypted. Every subject has a key of its own over a public
+//! 32 constant coefficients are all that is ever decrypted. Two or four neighbours together are a lane for vectors of 256 or 512 numbers.
+//! A batch has 32 lanes of any [`Width`], in one ciphertext, two or four ([`Shape`]). Every subject has a key of its own over a public
 //! polynomial `a` that the tenant's subjects share; the sum of their ciphertexts is a ciphertext under the sum of their keys.
 //!
 //! ```text
@@ -47,7 +48,7 @@
 //! let probe = Embedding::quantise(&face)?;
 //! let placed = [Placed { lane: 5, template: &ciphertext, probe: &probe }];
 //! let masked = Masker::new(scheme, [9; 32]).mask(&basis, &placed);
-//! let opened = Decryptor::new(scheme).decrypt(&[key], &masked);
+//! let opened = Decryptor::new(scheme).decrypt([(5, &key)], &masked);
 //! assert_eq!(opened.scores()[5], template.dot(&probe));
 //! # Ok::<(), trefoil_bfv::QuantiseError>(())
 //! ```
@@ -100,7 +101,7 @@ pub use share::{Share, ShareError};
 pub use tag::{Tag, TagBasis, TagKey, TagMaster};
 pub use tenant_key::{TenantKey, Zero};
 pub use trefoil_kernels::{Cpu, Tier};
-pub use trefoil_types::{Handle, Width};
+pub use trefoil_types::{DIM, Handle, Width};
 
 /// Lanes of a batch, and so its most subjects: of one ciphertext of vectors of 128 numbers, of two of 256, of four of 512.
 pub const LANES: usize = 32;

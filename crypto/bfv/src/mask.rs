@@ -88,7 +88,7 @@ impl Masker {
     /// subjects' keys the decryption needs.
     ///
     /// # Panics
-    /// As [`Masker::mask`].
+    /// As [`Masker::mask`], and if there are fewer blocks than ciphertexts.
     pub fn mask_blocks(
         &mut self,
         basis: &Basis,
@@ -96,7 +96,8 @@ impl Masker {
         probes: &[(usize, &Embedding)],
     ) -> MaskedBatch {
         let mut blocks = blocks.iter();
-        let sources = |_: &Range<usize>| Sources::of(blocks.next().map(|block| block.as_bytes()).into_iter());
+        let mut block = || blocks.next().expect("a block for each ciphertext").as_bytes();
+        let sources = |_: &Range<usize>| Sources::of(std::iter::once(block()));
         self.masked(basis, sources, probes.iter().copied())
     }
 
@@ -193,13 +194,7 @@ impl Masker {
     }
 
     /// The coefficients of `sum * multiplier` for these lanes, flooded. The others never leave the matcher.
-    pub(crate) fn write_c0(
-        &self,
-        at: usize,
-        lanes: &Range<usize>,
-        flooding: &[i128; LANES],
-        c0: &mut [u64],
-    ) {
+    pub(crate) fn write_c0(&self, at: usize, lanes: &Range<usize>, flooding: &[i128; LANES], c0: &mut [u64]) {
         let Factors { multiplier, sum } = &self.factors[at];
         let products = sum.chunks_exact(N).zip(multiplier.chunks_exact(N));
         for ((out, (sum, multiplier)), limb) in

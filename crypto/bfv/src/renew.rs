@@ -11,11 +11,12 @@ use crate::decrypt::Folded;
 use crate::keys::SubjectKey;
 use crate::noise::FLOOD_MAX;
 use crate::sample::{TernarySampler, flood};
+use crate::shape;
 use crate::tenant_key::TenantKey;
 use crate::{BLOCK, Drbg, N, Scheme, Shape, Share, Width};
 use rand::CryptoRng;
 use trefoil_kernels::packed;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 impl<const POLYNOMIALS: usize> Ciphertext<POLYNOMIALS> {
     /// `c0` of the template in `lane` plus a blind, flooded in all 4096 coefficients. A `c1` is not needed: the key-holder has made it.
@@ -47,7 +48,7 @@ fn blinded_by(
     let mut values = vec![0; scheme.polynomial_words()];
     packed::unpack(scheme.cpu(), c0, &mut values);
     let mut message = Zeroizing::new(vec![0; N]);
-    scheme.lanes().place_template(lane % blind.width().lanes(), blind, &mut message);
+    scheme.lanes().place_template(lane, blind, &mut message);
     let (no_error, mut part) = (vec![0; N], Zeroizing::new(vec![0; N]));
     for (limb, values) in scheme.limbs().iter().zip(values.chunks_exact_mut(N)) {
         let m = limb.modulus();
@@ -120,7 +121,7 @@ impl TenantKey {
 /// `X^0, X^d, ..` of its product with `X^-k`, and they are the lanes' coefficients of `X^k`.
 fn read(scheme: &Scheme, lane: usize, width: Width, phase: &[u64]) -> Option<Share> {
     // A lone ciphertext: its first lanes.
-    let (lane, shape) = (lane % width.lanes(), Shape::of(width, 1));
+    let (place, shape) = (shape::place(width, lane), Shape::of(width, 1));
     let mut shift = vec![0; N];
     // X^-1 = -X^4095.
     shift[N - 1] = -1;
@@ -143,11 +144,10 @@ fn read(scheme: &Scheme, lane: usize, width: Width, phase: &[u64]) -> Option<Sha
         let opened = folded.open(scheme, shape, &nothing);
         honest &= opened.within_band() && opened.errors().iter().all(|e| e.abs() <= RENEWED_MAX as f64);
         for (i, value) in opened.scores().iter().enumerate() {
-            if i == lane { *coefficient = *value } else { stray |= *value }
+            if i == place { *coefficient = *value } else { stray |= *value }
         }
     }
     let template = scheme.lanes().read_template(width, lane, &coefficients);
-    coefficients.zeroize();
     (honest && stray == 0).then_some(template)
 }
 
@@ -185,61 +185,67 @@ mod tests {
         let mut world = World::new();
         let (key, scheme) = (world.subject(), Scheme::shared());
         let tenant = world.master.tenant_key(scheme);
-        for _ in 0..4 {
-            let [template, blind, enrolled] = [0; 3].map(|_| Share::random(&mut world.rng));
+        for (width, lane) in Width::ALL.into_iter().flat_map(|width| [0, LANE, 31].map(|lane| (width, lane)))
+        {
+            let [template, blind, enrolled] = [0; 3].map(|_| Share::random(width, &mut world.rng));
             let sum = template.plus(&blind);
-            let own = world.basis.encrypt_lane(&key, LANE, &template.plus(&enrolled), &mut world.rng);
-            let own = own.subtract(scheme, LANE, &enrolled).blinded(scheme, LANE, &blind, &mut world.rng);
-            assert!(world.basis.open_blinded(&key, LANE, &own) == Some(sum.clone()));
-            let pair = tenant.encrypt_lane_of(&key, LANE, &template.plus(&enrolled), &mut world.rng);
-            let pair = pair.subtract(scheme, LANE, &enrolled).blinded(scheme, LANE, &blind, &mut world.rng);
-            assert!(tenant.open_blinded(&key, LANE, &pair) == Some(sum));
+            let own = world.basis.encrypt_lane(&key, lane, &template.plus(&enrolled), &mut world.rng);
+            let own = own.subtract(scheme, lane, &enrolled).blinded(scheme, lane, &blind, &mut world.rng);
+            assert!(world.basis.open_blinded(&key, lane, width, &own) == Some(sum.clone()));
+            let pair = tenant.encrypt_lane_of(&key, lane, &template.plus(&enrolled), &mut world.rng);
+            let pair = pair.subtract(scheme, lane, &enrolled).blinded(scheme, lane, &blind, &mut world.rng);
+            assert!(tenant.open_blinded(&key, lane, width, &pair) == Some(sum));
         }
     }
 
     #[test]
     fn another_key_another_lane_and_what_was_not_flooded_open_nothing() {
-        let mut world = World::new();
-        let (key, other, scheme) = (world.subject(), world.subject(), Scheme::shared());
-        let tenant = world.master.tenant_key(scheme);
-        let [template, blind] = [0; 2].map(|_| Share::random(&mut world.rng));
-        let own = world.basis.encrypt_lane(&key, LANE, &template, &mut world.rng);
-        let good = own.blinded(scheme, LANE, &blind, &mut world.rng);
-        assert!(world.basis.open_blinded(&key, LANE, &good).is_some());
-        assert!(world.basis.open_blinded(&other, LANE, &good).is_none());
-        assert!(world.basis.open_blinded(&key, LANE + 1, &good).is_none());
-        assert!(world.basis.open_blinded(&key, LANE, &own).is_none(), "not flooded");
-        let stray = own.blinded(scheme, LANE + 1, &blind, &mut world.rng);
-        assert!(world.basis.open_blinded(&key, LANE, &stray).is_none(), "two lanes");
+        for width in Width::ALL {
+            let mut world = World::new();
+            let (key, other, scheme) = (world.subject(), world.subject(), Scheme::shared());
+            let tenant = world.master.tenant_key(scheme);
+            let [template, blind] = [0; 2].map(|_| Share::random(width, &mut world.rng));
+            let own = world.basis.encrypt_lane(&key, LANE, &template, &mut world.rng);
+            let good = own.blinded(scheme, LANE, &blind, &mut world.rng);
+            let basis = &world.basis;
+            assert!(basis.open_blinded(&key, LANE, width, &good).is_some());
+            assert!(basis.open_blinded(&other, LANE, width, &good).is_none());
+            assert!(basis.open_blinded(&key, LANE + 1, width, &good).is_none());
+            assert!(basis.open_blinded(&key, LANE, width, &own).is_none(), "not flooded");
+            let stray = own.blinded(scheme, LANE + 1, &blind, &mut world.rng);
+            assert!(world.basis.open_blinded(&key, LANE, width, &stray).is_none(), "two lanes");
 
-        let pair = tenant.encrypt_lane_of(&key, LANE, &template, &mut world.rng);
-        let good = pair.blinded(scheme, LANE, &blind, &mut world.rng);
-        assert!(tenant.open_blinded(&key, LANE, &good).is_some());
-        assert!(tenant.open_blinded(&other, LANE, &good).is_none(), "the c1 of another subject");
-        // Zero is an encryption of nothing under any c1 but the template's own.
-        let nothing = TemplateCiphertext::pack(&vec![0; scheme.polynomial_words()]);
-        let nothing = nothing.blinded(scheme, LANE, &blind, &mut world.rng);
-        assert!(tenant.open_blinded(&key, LANE, &nothing).is_none());
+            let pair = tenant.encrypt_lane_of(&key, LANE, &template, &mut world.rng);
+            let good = pair.blinded(scheme, LANE, &blind, &mut world.rng);
+            assert!(tenant.open_blinded(&key, LANE, width, &good).is_some());
+            assert!(tenant.open_blinded(&other, LANE, width, &good).is_none(), "the c1 of another subject");
+            // Zero is an encryption of nothing under any c1 but the template's own.
+            let nothing = TemplateCiphertext::pack(&vec![0; scheme.polynomial_words()]);
+            let nothing = nothing.blinded(scheme, LANE, &blind, &mut world.rng);
+            assert!(tenant.open_blinded(&key, LANE, width, &nothing).is_none());
+        }
     }
 
     /// An attacker's addition to the error shows in a coefficient that exceeds every honest one, and in no score.
     #[test]
     fn an_error_larger_than_flooding_gives_opens_nothing() {
-        let mut world = World::new();
-        let (key, scheme) = (world.subject(), Scheme::shared());
-        let [template, blind] = [0; 2].map(|_| Share::random(&mut world.rng));
-        let own = world.basis.encrypt_lane(&key, LANE, &template, &mut world.rng);
-        let opened = |coefficient: usize, error: u128| {
-            let mut flooding = vec![FLOOD_MAX as i128; N];
-            flooding[coefficient] = -(error as i128);
-            let blinded = blinded_by(scheme, LANE, own.as_bytes(), &blind, &flooding);
-            world.basis.open_blinded(&key, LANE, &blinded).is_some()
-        };
-        let above = RENEWED_MAX + (1 << 24);
-        assert!(above < BAND_MAX, "a batch may have such an error");
-        for coefficient in [0, 1777, N - 1] {
-            assert!(opened(coefficient, FLOOD_MAX));
-            assert!(!opened(coefficient, above), "coefficient {coefficient}");
+        for width in Width::ALL {
+            let mut world = World::new();
+            let (key, scheme) = (world.subject(), Scheme::shared());
+            let [template, blind] = [0; 2].map(|_| Share::random(width, &mut world.rng));
+            let own = world.basis.encrypt_lane(&key, LANE, &template, &mut world.rng);
+            let opened = |coefficient: usize, error: u128| {
+                let mut flooding = vec![FLOOD_MAX as i128; N];
+                flooding[coefficient] = -(error as i128);
+                let blinded = blinded_by(scheme, LANE, own.as_bytes(), &blind, &flooding);
+                world.basis.open_blinded(&key, LANE, width, &blinded).is_some()
+            };
+            let above = RENEWED_MAX + (1 << 24);
+            assert!(above < BAND_MAX, "a batch may have such an error");
+            for coefficient in [0, 1777, N - 1] {
+                assert!(opened(coefficient, FLOOD_MAX));
+                assert!(!opened(coefficient, above), "coefficient {coefficient} of {width:?}");
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Polynomials live in the NTT domain: their values at the 4096 roots of `X^4096 + 1`, in the order of
 //! [`trefoil_kernels::ntt`]. In that order the 128 points with equal `zeta^128` are adjacent, so that the coefficients of
-//! `X^0, X^128, ..` need only 32 sums and a 32-point transform ([`Limb::fold`]), and likewise with 256 and 512. Transforms are not reduced: their values
-//! are below `26q`, which the products and folds take as they are.
+//! `X^0, X^128, ..` need only 32 sums and a 32-point transform ([`Limb::fold`]), and likewise with 256 and 512. Transforms are not
+//! reduced: their values are below `26q`, which the products and folds take as they are.
 
 use crate::modulus::{Factor, Modulus};
 use crate::transform::Transform;

@@ -2,7 +2,7 @@
 
 use crate::lanes::Lanes;
 use crate::ring::Limb;
-use crate::{LANES, N, Params};
+use crate::{LANES, N, Params, Shape};
 use std::sync::{Arc, LazyLock};
 use trefoil_kernels::{Cpu, Tier, packed};
 
@@ -41,9 +41,10 @@ impl Scheme {
         packed::RESIDUE_BYTES * self.polynomial_words()
     }
 
-    /// Bytes of an encoded masked batch: 32 coefficients and a polynomial per prime. 49,536 with two primes.
-    pub fn masked_bytes(&self) -> usize {
-        packed::RESIDUE_BYTES * (self.polynomial_words() + self.folded_words())
+    /// Bytes of an encoded masked batch: per prime 32 coefficients, and a polynomial for each ciphertext. 49,536 with two primes and one
+    /// ciphertext.
+    pub fn masked_bytes(&self, shape: Shape) -> usize {
+        packed::RESIDUE_BYTES * (shape.count() * self.polynomial_words() + self.folded_words())
     }
 
     pub(crate) fn cpu(&self) -> Cpu {

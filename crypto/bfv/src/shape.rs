@@ -52,6 +52,15 @@ impl Shape {
     }
 }
 
+/// The place of a batch's lane in its ciphertext.
+///
+/// # Panics
+/// If `lane` is above 31.
+pub(crate) fn place(width: Width, lane: usize) -> usize {
+    assert!(lane < LANES, "lanes are below {LANES}");
+    lane % width.lanes()
+}
+
 fn all(width: Width) -> impl Iterator<Item = Range<usize>> {
     (0..LANES).step_by(width.lanes()).map(move |first| first..first + width.lanes())
 }
@@ -62,12 +71,22 @@ mod tests {
 
     #[test]
     fn a_ciphertext_exists_if_one_of_its_lanes_is_occupied() {
-        let lanes = |width, occupied| Shape::of(width, occupied).ciphertexts().collect::<Vec<_>>();
-        assert_eq!(lanes(Width::W128, 1 << 31), [0..32]);
-        assert_eq!(lanes(Width::W256, 1 << 31), [16..32]);
-        assert_eq!(lanes(Width::W256, 1 << 31 | 1), [0..16, 16..32]);
-        assert_eq!(lanes(Width::W512, 1 << 31 | 1 << 8 | 1 << 9), [8..16, 24..32]);
+        let lanes = |width, occupied| {
+            let each = Shape::of(width, occupied).ciphertexts();
+            each.map(|lanes| (lanes.start, lanes.end)).collect::<Vec<_>>()
+        };
+        assert_eq!(lanes(Width::W128, 1 << 31), [(0, 32)]);
+        assert_eq!(lanes(Width::W256, 1 << 31), [(16, 32)]);
+        assert_eq!(lanes(Width::W256, 1 << 31 | 1), [(0, 16), (16, 32)]);
+        assert_eq!(lanes(Width::W512, 1 << 31 | 1 << 8 | 1 << 9), [(8, 16), (24, 32)]);
         assert_eq!(Shape::of(Width::W512, u32::MAX).count(), 4);
         assert_eq!(Shape::of(Width::W128, 0).count(), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "below 32")]
+    fn a_batch_has_no_lane_32() {
+        assert_eq!([0, 7, 8, 31].map(|lane| place(Width::W512, lane)), [0, 7, 0, 7]);
+        place(Width::W512, 32);
     }
 }

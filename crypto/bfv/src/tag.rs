@@ -196,37 +196,50 @@ impl Tag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Decryptor, Embedding, Handle, MasterKey, Placed, Salt, Share, T, TemplateCiphertext, Tier};
+    use crate::{
+        Decryptor, Embedding, Handle, MasterKey, Placed, Salt, Share, T, TemplateCiphertext, Tier, Width,
+    };
 
+    /// People in two lanes: of one ciphertext, or of two.
     struct Fixture {
         tags: TagMaster,
         basis: Basis,
-        key: SubjectKey,
-        template: TemplateCiphertext,
+        keys: [SubjectKey; 2],
+        templates: [TemplateCiphertext; 2],
         face: Embedding,
     }
 
     impl Fixture {
-        fn new() -> Fixture {
+        fn new(width: Width) -> Fixture {
             let mut rng = Drbg::from_seed([1; 32]);
             let master = MasterKey::random(&mut rng);
             let basis = Basis::from_seed(Scheme::shared(), [2; 32]);
-            let key = master.subject_key(&Handle::new([3; 32]), 0, &Salt::random(&mut rng));
-            let face =
-                Embedding::quantise(&std::array::from_fn::<f32, 128, _>(|i| (i as f32).sin())).unwrap();
-            let template = basis.encrypt_lane(&key, LANE, &Share::of(&face), &mut rng);
-            Fixture { tags: TagMaster::random(&mut rng), basis, key, template, face }
+            let keys = [0, 1].map(|i| master.subject_key(&Handle::new([i; 32]), 0, &Salt::random(&mut rng)));
+            let face = Embedding::random(width, &mut rng);
+            let templates =
+                [0, 1].map(|i| basis.encrypt_lane(&keys[i], LANES_OF[i], &Share::of(&face), &mut rng));
+            Fixture { tags: TagMaster::random(&mut rng), basis, keys, templates, face }
         }
 
         fn masked(&self, seed: u8) -> (MaskedBatch, Tag) {
+            self.tagged(seed, &self.tags.basis(&self.basis, 0))
+        }
+
+        fn tagged(&self, seed: u8, tags: &TagBasis) -> (MaskedBatch, Tag) {
             let mut masker = Masker::new(Scheme::shared(), [seed; 32]);
-            let placed = [Placed { lane: LANE, template: &self.template, probe: &self.face }];
+            let placed =
+                [0, 1].map(|i| Placed { lane: LANES_OF[i], template: &self.templates[i], probe: &self.face });
             let masked = masker.mask(&self.basis, &placed);
-            (masked, masker.tag(&self.tags.basis(&self.basis, 0)))
+            (masked, masker.tag(tags))
+        }
+
+        fn open(&self, batch: &MaskedBatch) -> crate::Opened {
+            let keys = LANES_OF.into_iter().zip(&self.keys);
+            Decryptor::new(Scheme::shared()).decrypt(keys, batch)
         }
     }
 
-    const LANE: usize = 5;
+    const LANES_OF: [usize; 2] = [5, 21];
 
     /// `Delta` times a vector in one lane, transformed.
     fn in_lane(lane: usize, residues: &Share) -> Vec<u64> {
@@ -238,40 +251,60 @@ mod tests {
         values
     }
 
-    fn add(batch: &mut MaskedBatch, polynomial: &[u64]) {
-        let c1 = batch.parts_mut().1.chunks_exact_mut(N);
-        for ((limb, c1), added) in Scheme::shared().limbs().iter().zip(c1).zip(polynomial.chunks_exact(N)) {
-            c1.iter_mut().zip(added).for_each(|(value, added)| *value = limb.modulus().add(*value, *added));
+    /// Adds to the `c1` of the ciphertext that has this lane; gives its lanes.
+    fn add(batch: &mut MaskedBatch, lane: usize, polynomial: &[u64]) -> std::ops::Range<usize> {
+        let mut each = batch.shape().ciphertexts().enumerate();
+        let (at, lanes) = each.find(|(_, lanes)| lanes.contains(&lane)).expect("its ciphertext");
+        super::add(Scheme::shared(), batch.parts_mut(at).1, polynomial);
+        lanes
+    }
+
+    /// Takes `fold(added s')` from the tag's coefficients of these lanes, as only somebody with the key can.
+    fn forge(tag: &mut Tag, key: &TagKey, lanes: &std::ops::Range<usize>, added: &[u64]) {
+        for (i, limb) in Scheme::shared().limbs().iter().enumerate() {
+            let (m, range) = (limb.modulus(), i * N..(i + 1) * N);
+            let mut moved = vec![0; lanes.len()];
+            limb.fold(&added[range.clone()], &key.s[range], &mut moved);
+            let words = &mut tag.words[i * LANES..][lanes.clone()];
+            words.iter_mut().zip(moved).for_each(|(word, moved)| *word = m.sub(*word, moved));
         }
     }
 
     #[test]
     fn the_tag_of_a_batch_is_its_own() {
-        let fixture = Fixture::new();
-        let key = fixture.tags.key(&fixture.basis, 0);
-        let ((batch, tag), (other, its)) = (fixture.masked(1), fixture.masked(2));
-        assert!(key.vouches(&batch, &tag) && key.vouches(&other, &its));
-        assert!(!key.vouches(&batch, &its) && !key.vouches(&other, &tag));
-        assert!(tag != fixture.masked(3).1);
-        assert!(!fixture.tags.key(&fixture.basis, 1).vouches(&batch, &tag), "of another version");
-        // A tag over another basis, and one for another key-holder.
-        let elsewhere = Basis::from_seed(Scheme::shared(), [9; 32]);
-        assert!(!fixture.tags.key(&elsewhere, 0).vouches(&batch, &tag));
-        assert!(!TagMaster::from_bytes([9; 32]).key(&fixture.basis, 0).vouches(&batch, &tag));
+        for width in Width::ALL {
+            let fixture = Fixture::new(width);
+            let key = fixture.tags.key(&fixture.basis, 0);
+            let ((batch, tag), (other, its)) = (fixture.masked(1), fixture.masked(2));
+            assert!(key.vouches(&batch, &tag) && key.vouches(&other, &its));
+            assert!(!key.vouches(&batch, &its) && !key.vouches(&other, &tag));
+            // Nor is the part of one ciphertext another's.
+            for lanes in batch.shape().ciphertexts() {
+                let mut mixed = tag.clone();
+                for (words, its) in mixed.words.chunks_exact_mut(LANES).zip(its.words.chunks_exact(LANES)) {
+                    words[lanes.clone()].copy_from_slice(&its[lanes.clone()]);
+                }
+                assert!(!key.vouches(&batch, &mixed), "{lanes:?}");
+            }
+            assert!(tag != fixture.masked(3).1);
+            assert!(!fixture.tags.key(&fixture.basis, 1).vouches(&batch, &tag), "of another version");
+            // A tag over another basis, and one for another key-holder.
+            let elsewhere = Basis::from_seed(Scheme::shared(), [9; 32]);
+            assert!(!fixture.tags.key(&elsewhere, 0).vouches(&batch, &tag));
+            assert!(!TagMaster::from_bytes([9; 32]).key(&fixture.basis, 0).vouches(&batch, &tag));
+        }
     }
 
     #[test]
     fn the_sum_of_two_keys_checks_what_the_sum_of_their_bases_tags() {
-        let fixture = Fixture::new();
+        let fixture = Fixture::new(Width::W512);
         let other = TagMaster::from_bytes([9; 32]);
         let [key, its] = [&fixture.tags, &other].map(|tags| tags.key(&fixture.basis, 3));
         let [basis, of_other] = [&fixture.tags, &other].map(|tags| tags.basis(&fixture.basis, 3));
         let sum = basis.plus(&of_other);
         assert!(sum == of_other.plus(&basis) && sum != basis);
-        let mut masker = Masker::new(Scheme::shared(), [1; 32]);
-        let placed = [Placed { lane: LANE, template: &fixture.template, probe: &fixture.face }];
-        let masked = masker.mask(&fixture.basis, &placed);
-        let [tag, part] = [masker.tag(&sum), masker.tag(&basis)];
+        let ((masked, tag), (same, part)) = (fixture.tagged(1, &sum), fixture.tagged(1, &basis));
+        assert!(masked == same);
         assert!(key.vouches(&masked, &part) && !key.vouches(&masked, &tag) && !its.vouches(&masked, &tag));
         let together = key.plus(&its);
         assert!(together.vouches(&masked, &tag) && !together.vouches(&masked, &part));
@@ -281,67 +314,58 @@ mod tests {
     /// could forge a batch.
     #[test]
     fn a_multiple_of_delta_in_one_lane_passes_every_other_check() {
-        let fixture = Fixture::new();
-        let key = fixture.tags.key(&fixture.basis, 0);
-        let mut decryptor = Decryptor::new(Scheme::shared());
-        let honest = fixture.face.dot(&fixture.face);
-        let mut moved = 0;
-        for seed in 0..4 {
-            let (mut batch, tag) = fixture.masked(seed);
-            add(&mut batch, &in_lane(LANE, &Share::random(&mut Drbg::from_seed([seed; 32]))));
-            let opened = decryptor.decrypt([&fixture.key], &batch);
-            // The key shows in this lane's score; nothing shows in the others, nor in the error.
-            moved += i32::from(opened.scores()[LANE] != honest);
-            assert!(opened.within_band());
-            assert!(opened.scores().iter().enumerate().all(|(lane, score)| lane == LANE || *score == 0));
-            assert!(!key.vouches(&batch, &tag));
+        for width in Width::ALL {
+            let fixture = Fixture::new(width);
+            let key = fixture.tags.key(&fixture.basis, 0);
+            let honest = fixture.face.norm_squared();
+            for (seed, lane) in (0..4).zip(LANES_OF.into_iter().cycle()) {
+                let (mut batch, tag) = fixture.masked(seed);
+                let any = Share::random(width, &mut Drbg::from_seed([seed; 32]));
+                add(&mut batch, lane, &in_lane(lane, &any));
+                let opened = fixture.open(&batch);
+                // The key shows in this lane's score; nothing shows in the others, nor in the error.
+                assert!(opened.scores()[lane] != honest);
+                assert!(opened.within_band());
+                let expected = |at| if LANES_OF.contains(&at) { honest } else { 0 };
+                assert!((0..LANES).all(|at| at == lane || opened.scores()[at] == expected(at)));
+                assert!(!key.vouches(&batch, &tag));
+            }
         }
-        assert_eq!(moved, 4);
     }
 
     /// Claim M36.
     #[test]
     fn whoever_knows_the_tag_key_could_make_up_a_batch() {
-        // The check rests on the secret: with it, the tag of the batch above is easily forged.
-        let fixture = Fixture::new();
-        let key = fixture.tags.key(&fixture.basis, 0);
-        let (mut batch, mut tag) = fixture.masked(1);
-        let added = in_lane(LANE, &Share::random(&mut Drbg::from_seed([1; 32])));
-        add(&mut batch, &added);
-        for (i, limb) in Scheme::shared().limbs().iter().enumerate() {
-            let (m, range) = (limb.modulus(), i * N..(i + 1) * N);
-            let moved = limb.fold(&added[range.clone()], &key.s[range]);
-            let words = &mut tag.words[i * LANES..(i + 1) * LANES];
-            words.iter_mut().zip(moved).for_each(|(word, moved)| *word = m.sub(*word, moved));
+        // The check rests on the secret: with it, the tag of the batch above is easily forged, in each of its ciphertexts.
+        for (width, lane) in Width::ALL.into_iter().flat_map(|width| LANES_OF.map(|lane| (width, lane))) {
+            let fixture = Fixture::new(width);
+            let key = fixture.tags.key(&fixture.basis, 0);
+            let (mut batch, mut tag) = fixture.masked(1);
+            let added = in_lane(lane, &Share::random(width, &mut Drbg::from_seed([1; 32])));
+            let lanes = add(&mut batch, lane, &added);
+            forge(&mut tag, &key, &lanes, &added);
+            assert!(key.vouches(&batch, &tag));
+            // A summand of the key is not enough.
+            let other = TagMaster::from_bytes([9; 32]);
+            let sum = fixture.tags.basis(&fixture.basis, 0).plus(&other.basis(&fixture.basis, 0));
+            let (mut shared, mut of_sum) = fixture.tagged(2, &sum);
+            add(&mut shared, lane, &added);
+            forge(&mut of_sum, &key, &lanes, &added);
+            let together = fixture.tags.key(&fixture.basis, 0).plus(&other.key(&fixture.basis, 0));
+            assert!(!together.vouches(&shared, &of_sum));
+            // One guess at the lane's message is as good as another: off by one is refused.
+            let delta = (Scheme::shared().params().modulus() - 1) / u128::from(T);
+            for (limb, word) in Scheme::shared().limbs().iter().zip(tag.words.chunks_exact_mut(LANES)) {
+                let word = &mut word[lanes.start];
+                *word = limb.modulus().add(*word, limb.modulus().reduce_wide(delta));
+            }
+            assert!(!key.vouches(&batch, &tag));
         }
-        assert!(key.vouches(&batch, &tag));
-        // A summand of the key is not enough.
-        let other = TagMaster::from_bytes([9; 32]);
-        let mut masker = Masker::new(Scheme::shared(), [2; 32]);
-        let placed = [Placed { lane: LANE, template: &fixture.template, probe: &fixture.face }];
-        let mut shared = masker.mask(&fixture.basis, &placed);
-        let sum = fixture.tags.basis(&fixture.basis, 0).plus(&other.basis(&fixture.basis, 0));
-        let mut of_sum = masker.tag(&sum);
-        add(&mut shared, &added);
-        for (i, limb) in Scheme::shared().limbs().iter().enumerate() {
-            let (m, range) = (limb.modulus(), i * N..(i + 1) * N);
-            let moved = limb.fold(&added[range.clone()], &key.s[range]);
-            let words = &mut of_sum.words[i * LANES..(i + 1) * LANES];
-            words.iter_mut().zip(moved).for_each(|(word, moved)| *word = m.sub(*word, moved));
-        }
-        let together = fixture.tags.key(&fixture.basis, 0).plus(&other.key(&fixture.basis, 0));
-        assert!(!together.vouches(&shared, &of_sum));
-        // One guess at the lane's message is as good as another: off by one is refused.
-        let delta = (Scheme::shared().params().modulus() - 1) / u128::from(T);
-        for (limb, word) in Scheme::shared().limbs().iter().zip(tag.words.chunks_exact_mut(LANES)) {
-            word[0] = limb.modulus().add(word[0], limb.modulus().reduce_wide(delta));
-        }
-        assert!(!key.vouches(&batch, &tag));
     }
 
     #[test]
     fn encodings_are_canonical() {
-        let fixture = Fixture::new();
+        let fixture = Fixture::new(Width::W256);
         let scheme = Scheme::shared();
         let basis = fixture.tags.basis(&fixture.basis, 0);
         let bytes = basis.to_bytes();
@@ -361,7 +385,7 @@ mod tests {
 
     #[test]
     fn tags_agree_on_every_tier() {
-        let fixture = Fixture::new();
+        let fixture = Fixture::new(Width::W512);
         let (batch, tag) = fixture.masked(1);
         for tier in Tier::available() {
             let scheme = Scheme::new(crate::Params::lanes94(), tier);

@@ -95,7 +95,7 @@ impl TenantKey {
     /// `Delta * m + e` for a template `m` in `lane` and a fresh error, transformed.
     fn scaled(&self, lane: usize, template: &Share, drbg: &mut Drbg) -> Zeroizing<Vec<u64>> {
         let mut message = Zeroizing::new(vec![0; N]);
-        self.scheme.lanes().place_template(lane % template.width().lanes(), template, &mut message);
+        self.scheme.lanes().place_template(lane, template, &mut message);
         let mut error = Zeroizing::new(vec![0; N]);
         ErrorSampler::new(self.scheme.cpu()).fill(drbg, &mut error);
         let mut hidden = Zeroizing::new(vec![0; self.scheme.polynomial_words()]);
@@ -110,7 +110,11 @@ impl TenantKey {
     ///
     /// # Panics
     /// If there is no share, or a lane is above 31, or the widths differ.
-    pub fn encrypt_probes(&self, shares: &[(usize, &Share)], rng: &mut impl CryptoRng) -> Vec<PairCiphertext> {
+    pub fn encrypt_probes(
+        &self,
+        shares: &[(usize, &Share)],
+        rng: &mut impl CryptoRng,
+    ) -> Vec<PairCiphertext> {
         let width = shares.first().expect("a batch has a share").1.width();
         let shape = Shape::placed(width, shares.iter().map(|(lane, _)| *lane));
         let mut drbg = Drbg::from_rng(rng).on(self.scheme.cpu());

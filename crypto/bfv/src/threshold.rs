@@ -56,8 +56,8 @@ pub enum Of {
     Witness(Seat),
 }
 
-/// 32 coefficients per prime of `c1' s^x`, flooded, zero where the batch has no ciphertext. Only key-holders may see one: three of them, or two and a key, open the
-/// batch. Wiped on drop, and not printed.
+/// 32 coefficients per prime of `c1' s^x`, flooded, zero where the batch has no ciphertext. Only key-holders may see one: three of them,
+/// or two and a key, open the batch. Wiped on drop, and not printed.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Partial {
     words: Box<[u64]>,
@@ -168,7 +168,7 @@ impl Decryptor {
     /// `digest`, which names the whole batch, from these keys and from the piece.
     ///
     /// # Panics
-    /// If a ciphertext has more keys than lanes, or the batches have different shapes.
+    /// If a ciphertext has more than 32 keys, or the batches have different shapes.
     pub fn partials<'a, const COUNT: usize>(
         &mut self,
         piece: &PieceMaster,
@@ -184,12 +184,13 @@ impl Decryptor {
         let floodings = batches.map(|(of, _)| sums::<TERMS>(&mut piece.flooding(of, &seed), TERM_BITS));
         let mut partials = batches.map(|_| Partial { words: vec![0; self.scheme.folded_words()].into() });
         let shape = batches.first().map(|(_, masked)| masked.shape());
+        assert!(batches.iter().all(|(_, masked)| Some(masked.shape()) == shape), "batches of one shape");
         for (at, lanes) in shape.iter().flat_map(|shape| shape.ciphertexts()).enumerate() {
             self.sum_keys(within(&lanes, keys.clone().into_iter()).map(|(_, key)| key));
             for (i, limb) in self.scheme.limbs().iter().enumerate() {
                 limb.transform_small(&*self.key, &mut self.key_hat);
                 for ((partial, (_, masked)), flooding) in partials.iter_mut().zip(batches).zip(&floodings) {
-                    let c1 = masked.ciphertexts().nth(at).expect("batches of one shape").1;
+                    let c1 = masked.ciphertexts().nth(at).expect("as many as the first has").1;
                     let out = &mut partial.words[i * LANES..][lanes.clone()];
                     limb.fold(&c1[i * N..(i + 1) * N], &self.key_hat, out);
                     add_flood(limb, &flooding[lanes.clone()], out);
@@ -237,7 +238,8 @@ impl Opened {
     }
 
     /// Whether the errors are those of an honest matcher and honest partial decryptions: none above [`QUORUM_BAND_MAX`]. A partial
-    /// decryption of random residues passes with a probability of 2^-107. There is no lower end: each key-holder's flooding is larger
+    /// decryption of random residues passes with a probability of 2^-107 in a ciphertext of 32 lanes, 2^-53 of 16, and 2^-26 of 8. There
+    /// is no lower end: each key-holder's flooding is larger
     /// than a matcher's.
     pub fn within_quorum_band(&self) -> bool {
         self.within(0, QUORUM_BAND_MAX)

@@ -7,8 +7,8 @@ use crate::keys::SubjectKey;
 use crate::masked::MaskedBatch;
 use crate::sample::TernarySampler;
 use crate::{
-    Basis, DIM, Decryptor, Drbg, Embedding, Handle, LANES, Masker, MasterKey, N, Placed, Salt, Scheme, Share,
-    T,
+    Basis, Decryptor, Drbg, Embedding, Handle, LANES, Masker, MasterKey, N, Placed, Salt, Scheme, Share, T,
+    Width,
 };
 use trefoil_kernels::{Cpu, packed};
 
@@ -117,37 +117,41 @@ fn product(x: &[u128], small: &[i64]) -> Vec<u128> {
     sums.iter().map(|x| x.rem_euclid(Q as i128) as u128).collect()
 }
 
-/// `c_i`, modulo t.
-fn lane_point(lane: usize) -> i64 {
-    power(LANE_ROOT as u64, 2 * reverse(5, lane) as u64 + 1, T) as i64
+/// `c` of the lane `X^d - c` of a ciphertext of `4096 / d`, modulo t: an odd power of a root of twice this order.
+fn lane_point(d: usize, lane: usize) -> i64 {
+    let root = power(LANE_ROOT as u64, (d / 128) as u64, T);
+    power(root, 2 * reverse((N / d).ilog2(), lane) as u64 + 1, T) as i64
 }
 
-/// The plaintext polynomial, modulo t, with these lane contents.
-fn encode(lanes: &[[i64; DIM]; LANES]) -> Vec<i64> {
-    let t = T as i64;
+/// The plaintext polynomial, modulo t, of which these are the lanes, of `d` numbers each.
+fn encode(d: usize, lanes: &[Vec<i64>]) -> Vec<i64> {
+    let (t, count) = (T as i64, N / d);
     let mut message = vec![0; N];
-    for m in 0..LANES {
-        let scale = inverse(LANES as u128, u128::from(T)) as i64;
+    for m in 0..count {
+        let scale = inverse(count as u128, u128::from(T)) as i64;
         for (lane, content) in lanes.iter().enumerate() {
-            // c_i has order 64.
-            let weight = power(lane_point(lane) as u64, (64 - m as u64) % 64, T) as i64 * scale % t;
+            // A lane's point has this order.
+            let order = 2 * count;
+            let weight =
+                power(lane_point(d, lane) as u64, ((order - m) % order) as u64, T) as i64 * scale % t;
             for (k, value) in content.iter().enumerate() {
-                message[DIM * m + k] = (message[DIM * m + k] + weight * value).rem_euclid(t);
+                message[d * m + k] = (message[d * m + k] + weight * value).rem_euclid(t);
             }
         }
     }
     message
 }
 
-/// The plaintext polynomial of a template in one lane.
-fn encode_template(lane: usize, template: &[i64; DIM]) -> Vec<i64> {
-    let untwist = inverse(lane_point(lane) as u128, u128::from(T)) as i64;
-    let mut lanes = [[0; DIM]; LANES];
+/// The plaintext polynomial of a template in one lane of a ciphertext.
+fn encode_template(lane: usize, template: &[i64]) -> Vec<i64> {
+    let d = template.len();
+    let untwist = inverse(lane_point(d, lane) as u128, u128::from(T)) as i64;
+    let mut lanes = vec![vec![0; d]; N / d];
     lanes[lane][0] = template[0];
-    for k in 1..DIM {
-        lanes[lane][DIM - k] = template[k] * untwist % T as i64;
+    for k in 1..d {
+        lanes[lane][d - k] = template[k] * untwist % T as i64;
     }
-    encode(&lanes)
+    encode(d, &lanes)
 }
 
 /// `round(t * v / Q)` modulo t.
@@ -155,10 +159,10 @@ fn round(v: u128) -> i64 {
     (((v * u128::from(T) + Q / 2) / Q) % u128::from(T)) as i64
 }
 
-/// The value in `lane` of the polynomial whose coefficients of `X^0, X^128, ..` are given, centred.
+/// The value in `lane` of the polynomial whose coefficients of `X^0, X^d, ..` are given, centred.
 fn score(lane: usize, constants: &[i64]) -> i32 {
-    let t = T as i64;
-    let value = constants.iter().rev().fold(0, |sum, c| (sum * lane_point(lane) + c) % t);
+    let (t, point) = (T as i64, lane_point(N / constants.len(), lane));
+    let value = constants.iter().rev().fold(0, |sum, c| (sum * point + c) % t);
     (if value > t / 2 { value - t } else { value }) as i32
 }
 
@@ -194,17 +198,12 @@ impl World {
         World { basis, a, keys, rng }
     }
 
+    /// The sum of these subjects' keys.
     fn secret(&self, subjects: &[usize]) -> Vec<i64> {
         let mut sum = vec![0; N];
         let mut sampler = TernarySampler::new(Cpu::detected());
         subjects.iter().for_each(|i| self.keys[*i].add_to(&mut sampler, 1, &mut sum));
         sum.into_iter().map(i64::from).collect()
-    }
-
-    fn face(&mut self) -> Embedding {
-        let mut bytes = [0u8; DIM];
-        self.rng.fill(&mut bytes);
-        Embedding::quantise(&bytes.map(|x| f32::from(x) - 127.5)).expect("not zero")
     }
 
     fn small_error(&mut self) -> Vec<i64> {
@@ -220,20 +219,25 @@ fn unpack(bytes: &[u8]) -> Vec<u64> {
     values
 }
 
-fn as_integers(embedding: &Embedding) -> [i64; DIM] {
-    embedding.values().map(i64::from)
+fn as_integers(embedding: &Embedding) -> Vec<i64> {
+    embedding.values().iter().copied().map(i64::from).collect()
 }
 
 #[test]
 fn the_twin_decrypts_our_templates() {
     let mut world = World::new(1);
-    for lane in [0, 13, 31] {
-        let face = world.face();
+    for (width, lane) in Width::ALL
+        .into_iter()
+        .zip([[0, 13, 31], [7, 19, 16], [31, 22, 0]])
+        .flat_map(|(w, x)| x.map(|x| (w, x)))
+    {
+        let face = Embedding::random(width, &mut world.rng);
         let ciphertext = world.basis.encrypt_lane(&world.keys[lane], lane, &Share::of(&face), &mut world.rng);
         let c0 = coefficients(&unpack(ciphertext.as_bytes()));
         let c1_s = product(&world.a, &world.secret(&[lane]));
         let message: Vec<i64> = c0.iter().zip(&c1_s).map(|(c0, c1)| round((c0 + c1) % Q)).collect();
-        assert_eq!(message, encode_template(lane, &as_integers(&face)), "lane {lane}");
+        let expected = encode_template(lane % width.lanes(), &as_integers(&face));
+        assert_eq!(message, expected, "lane {lane} of {width:?}");
         // What is left is a centred binomial error: at most 21 (and 1 for the centring of the message), variance 10.5.
         let errors = c0.iter().zip(&c1_s).zip(&message).map(|((c0, c1), m)| {
             let rest = (c0 + c1 + Q - Q / u128::from(T) * *m as u128) % Q;
@@ -250,53 +254,70 @@ fn the_twin_decrypts_our_templates() {
 #[test]
 fn we_decrypt_the_twins_templates() {
     let mut world = World::new(2);
-    let lanes = [3, 4, 30];
-    let faces: Vec<Embedding> = lanes.iter().map(|_| world.face()).collect();
-    let probes: Vec<Embedding> = lanes.iter().map(|_| world.face()).collect();
-    let ciphertexts: Vec<TemplateCiphertext> = lanes
-        .iter()
-        .zip(&faces)
-        .map(|(&lane, face)| {
-            let error = world.small_error();
-            let message = encode_template(lane, &as_integers(face));
-            let c0 = encrypt(&world.a, &world.secret(&[lane]), &message, &error);
-            TemplateCiphertext::from_bytes(
-                Scheme::shared(),
-                TemplateCiphertext::pack(&values(&c0)).as_bytes(),
-            )
-            .expect("canonical")
-        })
-        .collect();
-    let placed: Vec<Placed<'_>> =
-        (0..3).map(|i| Placed { lane: lanes[i], template: &ciphertexts[i], probe: &probes[i] }).collect();
-    let masked = Masker::new(Scheme::shared(), [3; 32]).mask(&world.basis, &placed);
-    let opened = Decryptor::new(Scheme::shared()).decrypt(lanes.map(|lane| &world.keys[lane]), &masked);
-    let mut expected = [0; LANES];
-    (0..3).for_each(|i| expected[lanes[i]] = faces[i].dot(&probes[i]));
-    assert_eq!(opened.scores(), &expected);
-    assert!(opened.within_band());
+    for width in Width::ALL {
+        let lanes = [3, 4, 30];
+        let faces = lanes.map(|_| Embedding::random(width, &mut world.rng));
+        let probes = lanes.map(|_| Embedding::random(width, &mut world.rng));
+        let ciphertexts: Vec<TemplateCiphertext> = lanes
+            .iter()
+            .zip(&faces)
+            .map(|(&lane, face)| {
+                let error = world.small_error();
+                let message = encode_template(lane % width.lanes(), &as_integers(face));
+                let c0 = encrypt(&world.a, &world.secret(&[lane]), &message, &error);
+                TemplateCiphertext::from_bytes(
+                    Scheme::shared(),
+                    TemplateCiphertext::pack(&values(&c0)).as_bytes(),
+                )
+                .expect("canonical")
+            })
+            .collect();
+        let placed: Vec<Placed<'_>> =
+            (0..3).map(|i| Placed { lane: lanes[i], template: &ciphertexts[i], probe: &probes[i] }).collect();
+        let masked = Masker::new(Scheme::shared(), [3; 32]).mask(&world.basis, &placed);
+        let keys = lanes.map(|lane| (lane, &world.keys[lane]));
+        let opened = Decryptor::new(Scheme::shared()).decrypt(keys, &masked);
+        let mut expected = [0; LANES];
+        (0..3).for_each(|i| expected[lanes[i]] = faces[i].dot(&probes[i]));
+        assert_eq!(opened.scores(), &expected, "{width:?}");
+        assert!(opened.within_band());
+    }
 }
 
 /// Claim M3: An independent slow implementation decrypts ciphertexts of this one, and the reverse.
 #[test]
 fn the_twin_decrypts_our_masked_batches() {
     let mut world = World::new(4);
-    let faces: Vec<Embedding> = (0..LANES).map(|_| world.face()).collect();
-    let probes: Vec<Embedding> = (0..LANES).map(|_| world.face()).collect();
-    let ciphertexts: Vec<TemplateCiphertext> = (0..LANES)
-        .map(|lane| {
-            world.basis.encrypt_lane(&world.keys[lane], lane, &Share::of(&faces[lane]), &mut world.rng)
-        })
-        .collect();
-    let placed: Vec<Placed<'_>> =
-        (0..LANES).map(|lane| Placed { lane, template: &ciphertexts[lane], probe: &probes[lane] }).collect();
-    let masked: MaskedBatch = Masker::new(Scheme::shared(), [5; 32]).mask(&world.basis, &placed);
-    let (c0, c1) = masked.parts();
-    let c1_s = product(&coefficients(c1), &world.secret(&(0..LANES).collect::<Vec<_>>()));
-    let constants: Vec<i64> =
-        (0..LANES).map(|k| round((combine([c0[k], c0[LANES + k]]) + c1_s[DIM * k]) % Q)).collect();
-    for lane in 0..LANES {
-        assert_eq!(score(lane, &constants), faces[lane].dot(&probes[lane]), "lane {lane}");
+    for width in Width::ALL {
+        // The last lane of all, so that wide batches leave ciphertexts out.
+        let lanes: Vec<usize> = (0..14).chain([31]).collect();
+        let faces: Vec<Embedding> = lanes.iter().map(|_| Embedding::random(width, &mut world.rng)).collect();
+        let probes: Vec<Embedding> = lanes.iter().map(|_| Embedding::random(width, &mut world.rng)).collect();
+        let ciphertexts: Vec<TemplateCiphertext> = lanes
+            .iter()
+            .zip(&faces)
+            .map(|(&lane, face)| {
+                world.basis.encrypt_lane(&world.keys[lane], lane, &Share::of(face), &mut world.rng)
+            })
+            .collect();
+        let placed: Vec<Placed<'_>> = (0..lanes.len())
+            .map(|i| Placed { lane: lanes[i], template: &ciphertexts[i], probe: &probes[i] })
+            .collect();
+        let masked: MaskedBatch = Masker::new(Scheme::shared(), [5; 32]).mask(&world.basis, &placed);
+        let (c0, mut scores) = (masked.c0(), [0; LANES]);
+        for (of, c1) in masked.ciphertexts() {
+            let subjects: Vec<usize> = lanes.iter().copied().filter(|lane| of.contains(lane)).collect();
+            let c1_s = product(&coefficients(c1), &world.secret(&subjects));
+            let constants: Vec<i64> = of
+                .clone()
+                .zip(c1_s.iter().step_by(width.numbers()))
+                .map(|(k, c1_s)| round((combine([c0[k], c0[LANES + k]]) + c1_s) % Q))
+                .collect();
+            of.clone().for_each(|lane| scores[lane] = score(lane - of.start, &constants));
+        }
+        let mut expected = [0; LANES];
+        (0..lanes.len()).for_each(|i| expected[lanes[i]] = faces[i].dot(&probes[i]));
+        assert_eq!(scores, expected, "{width:?}");
     }
 }
 

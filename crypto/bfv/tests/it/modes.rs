@@ -1,10 +1,10 @@
 //! The `shared` mode: scores are the plaintext inner products on every tier.
 
-use crate::{expected, longest, random_face, random_faces};
+use crate::{batches, expected, longest, random_face, random_faces};
 use std::sync::Arc;
 use trefoil_bfv::{
     Arena, CiphertextError, Decryptor, Drbg, Embedding, LANES, MaskedError, MaskedProduct, Masker, MasterKey,
-    PairCiphertext, Params, PlacedShare, Scheme, Share, TenantKey, Tier, Zero,
+    PairCiphertext, Params, PlacedShare, Scheme, Shape, Share, TenantKey, Tier, Width, Zero,
 };
 
 struct Tenant {
@@ -24,73 +24,80 @@ impl Tenant {
         Tenant { masker: Masker::new(&scheme, [seed; 32]), scheme, key, zero, rng }
     }
 
-    /// Templates from lane 0 on.
-    fn enrol(&mut self, faces: &[Embedding]) -> Vec<PairCiphertext> {
-        let lanes = faces.iter().enumerate();
-        lanes.map(|(lane, face)| self.key.encrypt_lane(lane, &Share::of(face), &mut self.rng)).collect()
+    /// Templates in these lanes.
+    fn enrol(&mut self, lanes: &[usize], faces: &[Embedding]) -> Vec<PairCiphertext> {
+        let lanes = lanes.iter().zip(faces);
+        lanes.map(|(lane, face)| self.key.encrypt_lane(*lane, &Share::of(face), &mut self.rng)).collect()
     }
 
-    fn shared(&mut self, templates: &[PairCiphertext], probes: &[Share]) -> [i32; LANES] {
-        let masked = self.product(templates, probes);
-        let read = MaskedProduct::from_bytes(&self.scheme, &masked.to_bytes());
+    fn shared(&mut self, lanes: &[usize], templates: &[PairCiphertext], probes: &[Share]) -> [i32; LANES] {
+        let masked = self.product(lanes, templates, probes);
+        let read = MaskedProduct::from_bytes(&self.scheme, masked.shape(), &masked.to_bytes());
         assert!(read.as_ref() == Ok(&masked));
         let opened = Decryptor::new(&self.scheme).decrypt_product(&self.key, &masked);
         assert!(opened.within_band());
         *opened.scores()
     }
 
-    fn product(&mut self, templates: &[PairCiphertext], probes: &[Share]) -> MaskedProduct {
+    fn product(&mut self, lanes: &[usize], templates: &[PairCiphertext], probes: &[Share]) -> MaskedProduct {
         let shares: Vec<(Share, Share)> = probes.iter().map(|probe| probe.split(&mut self.rng)).collect();
-        let for_key_holder: Vec<_> = shares.iter().map(|(_, x2)| x2).enumerate().collect();
+        let for_key_holder: Vec<_> = lanes.iter().copied().zip(shares.iter().map(|(_, x2)| x2)).collect();
         let encrypted = self.key.encrypt_probes(&for_key_holder, &mut self.rng);
-        let placed: Vec<PlacedShare<'_>> = templates
+        let placed: Vec<PlacedShare<'_>> = lanes
             .iter()
-            .zip(&shares)
-            .enumerate()
-            .map(|(lane, (template, (share, _)))| PlacedShare { lane, template, share })
+            .zip(templates.iter().zip(&shares))
+            .map(|(lane, (template, (share, _)))| PlacedShare { lane: *lane, template, share })
             .collect();
         self.masker.mask_shared(&self.zero, &placed, &encrypted)
     }
 }
 
+fn all() -> Vec<usize> {
+    (0..LANES).collect()
+}
+
 #[test]
 fn random_vectors_on_every_tier() {
-    for tier in Tier::available() {
+    for (tier, width) in Tier::available().flat_map(|tier| Width::ALL.map(|width| (tier, width))) {
         let mut tenant = Tenant::new(tier, 1);
-        for n in [1, 5, 32, 32] {
-            let (faces, probes) = (random_faces(&mut tenant.rng, n), random_faces(&mut tenant.rng, n));
-            let templates = tenant.enrol(&faces);
+        for lanes in batches() {
+            let [faces, probes] = [0; 2].map(|_| random_faces(width, &mut tenant.rng, lanes.len()));
+            let templates = tenant.enrol(&lanes, &faces);
             let shares: Vec<Share> = probes.iter().map(Share::of).collect();
-            assert_eq!(tenant.shared(&templates, &shares), expected(&faces, &probes));
+            let scores = tenant.shared(&lanes, &templates, &shares);
+            assert_eq!(scores, expected(&lanes, &faces, &probes), "{lanes:?} of {width:?}");
         }
     }
 }
 
 #[test]
 fn changing_one_lane_leaves_the_other_31_scores_identical() {
-    let mut tenant = Tenant::new(Tier::detected(), 2);
-    let faces = random_faces(&mut tenant.rng, 32);
-    let probes: Vec<Share> = random_faces(&mut tenant.rng, 32).iter().map(Share::of).collect();
-    let templates = tenant.enrol(&faces);
-    let before = tenant.shared(&templates, &probes);
-    for lane in 0..LANES {
-        // Any residues at all, in one lane.
-        let mut changed = probes.clone();
-        changed[lane] = Share::random(&mut tenant.rng);
-        let after = tenant.shared(&templates, &changed);
-        assert!((0..LANES).all(|other| other == lane || after[other] == before[other]));
+    for width in Width::ALL {
+        let mut tenant = Tenant::new(Tier::detected(), 2);
+        let faces = random_faces(width, &mut tenant.rng, 32);
+        let probes: Vec<Share> = random_faces(width, &mut tenant.rng, 32).iter().map(Share::of).collect();
+        let templates = tenant.enrol(&all(), &faces);
+        let before = tenant.shared(&all(), &templates, &probes);
+        for lane in 0..LANES {
+            // Any residues at all, in one lane.
+            let mut changed = probes.clone();
+            changed[lane] = Share::random(width, &mut tenant.rng);
+            let after = tenant.shared(&all(), &templates, &changed);
+            assert!((0..LANES).all(|other| other == lane || after[other] == before[other]));
+        }
     }
 }
 
 #[test]
 fn vectors_of_maximal_length_do_not_wrap() {
-    let mut tenant = Tenant::new(Tier::detected(), 7);
-    let longest = longest(1.0);
-    let faces = vec![longest.clone(); LANES];
-    let templates = tenant.enrol(&faces);
-    let shares = vec![Share::of(&longest); LANES];
-    for _ in 0..32 {
-        assert_eq!(tenant.shared(&templates, &shares), [longest.norm_squared(); LANES]);
+    for width in Width::ALL {
+        let mut tenant = Tenant::new(Tier::detected(), 7);
+        let longest = longest(width, 1.0);
+        let templates = tenant.enrol(&all(), &vec![longest.clone(); LANES]);
+        let shares = vec![Share::of(&longest); LANES];
+        for _ in 0..12 {
+            assert_eq!(tenant.shared(&all(), &templates, &shares), [longest.norm_squared(); LANES]);
+        }
     }
 }
 
@@ -99,13 +106,14 @@ fn vectors_of_maximal_length_do_not_wrap() {
 fn a_probe_that_is_not_short_gives_a_random_score() {
     // No modular norm can tell: this is why the shared mode is for devices whose key the tenant trusts.
     let mut tenant = Tenant::new(Tier::detected(), 3);
-    let faces = random_faces(&mut tenant.rng, 32);
-    let templates = tenant.enrol(&faces);
+    let faces = random_faces(Width::W128, &mut tenant.rng, 32);
+    let templates = tenant.enrol(&all(), &faces);
     let mut accepted = 0;
     for _ in 0..32 {
-        let garbage: Vec<Share> = (0..32).map(|_| Share::random(&mut tenant.rng)).collect();
+        let garbage: Vec<Share> = (0..32).map(|_| Share::random(Width::W128, &mut tenant.rng)).collect();
         // Cosine 0.4 of 175^2.
-        accepted += tenant.shared(&templates, &garbage).iter().filter(|score| **score >= 12_250).count();
+        accepted +=
+            tenant.shared(&all(), &templates, &garbage).iter().filter(|score| **score >= 12_250).count();
     }
     // A uniform residue exceeds the threshold with probability 0.313; five standard deviations of 1024 trials are 0.073.
     let share = accepted as f64 / 1024.0;
@@ -115,9 +123,9 @@ fn a_probe_that_is_not_short_gives_a_random_score() {
 #[test]
 fn another_tenants_key_decrypts_nothing() {
     let (mut tenant, other) = (Tenant::new(Tier::detected(), 4), Tenant::new(Tier::detected(), 5));
-    let face = random_face(&mut tenant.rng);
-    let templates = tenant.enrol(std::slice::from_ref(&face));
-    let product = tenant.product(&templates, &[Share::of(&face)]);
+    let face = random_face(Width::W256, &mut tenant.rng);
+    let templates = tenant.enrol(&[0], std::slice::from_ref(&face));
+    let product = tenant.product(&[0], &templates, &[Share::of(&face)]);
     let decryptor = Decryptor::new(&tenant.scheme);
     assert!(decryptor.decrypt_product(&tenant.key, &product).within_band());
     assert!(!decryptor.decrypt_product(&other.key, &product).within_band());
@@ -126,8 +134,8 @@ fn another_tenants_key_decrypts_nothing() {
 #[test]
 fn encodings_are_read_back_and_others_refused() {
     let mut tenant = Tenant::new(Tier::detected(), 6);
-    let face = random_face(&mut tenant.rng);
-    let template = &tenant.enrol(&[face])[0];
+    let face = random_face(Width::W128, &mut tenant.rng);
+    let template = &tenant.enrol(&[0], &[face])[0];
     let bytes = template.as_bytes();
     assert_eq!(bytes.len(), 98_304);
     assert!(PairCiphertext::from_bytes(&tenant.scheme, bytes).as_ref() == Ok(template));
@@ -144,9 +152,14 @@ fn encodings_are_read_back_and_others_refused() {
     for n in [0, 31, 32, zero.len() - 1] {
         assert!(Zero::from_bytes(&tenant.scheme, &zero[..n]).is_err());
     }
-    let transparent = vec![0; 6 * (64 + 16_384)];
-    assert!(MaskedProduct::from_bytes(&tenant.scheme, &transparent) == Err(MaskedError::Transparent));
-    assert!(MaskedProduct::from_bytes(&tenant.scheme, &transparent[1..]).is_err());
+    for (width, lanes, ciphertexts) in
+        [(Width::W128, 1, 1), (Width::W256, 1, 1), (Width::W512, 1 << 31 | 1, 2)]
+    {
+        let (shape, transparent) = (Shape::of(width, lanes), vec![0; 6 * (64 + ciphertexts * 16_384)]);
+        let read = |bytes: &[u8]| MaskedProduct::from_bytes(&tenant.scheme, shape, bytes);
+        assert!(read(&transparent) == Err(MaskedError::Transparent));
+        assert!(matches!(read(&transparent[1..]), Err(MaskedError::Length { .. })));
+    }
 
     let arena = Arena::new(98_304, 1);
     let stored = template.stored_in(&arena).expect("room");
