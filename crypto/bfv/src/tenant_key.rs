@@ -116,6 +116,7 @@ impl TenantKey {
         rng: &mut impl CryptoRng,
     ) -> Vec<PairCiphertext> {
         let width = shares.first().expect("a batch has a share").1.width();
+        assert!(shares.iter().all(|(_, share)| share.width() == width), "one width");
         let shape = Shape::placed(width, shares.iter().map(|(lane, _)| *lane));
         let mut drbg = Drbg::from_rng(rng).on(self.scheme.cpu());
         let encrypted = shape.ciphertexts().map(|lanes| {

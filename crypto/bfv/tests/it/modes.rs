@@ -101,6 +101,15 @@ fn vectors_of_maximal_length_do_not_wrap() {
     }
 }
 
+/// It would be cut off.
+#[test]
+#[should_panic(expected = "one width")]
+fn shares_of_two_widths_are_not_encrypted_together() {
+    let mut tenant = Tenant::new(Tier::detected(), 8);
+    let shares = [Width::W128, Width::W256].map(|width| Share::random(width, &mut tenant.rng));
+    tenant.key.encrypt_probes(&[(0, &shares[0]), (1, &shares[1])], &mut tenant.rng);
+}
+
 /// Claim M32.
 #[test]
 fn a_probe_that_is_not_short_gives_a_random_score() {
