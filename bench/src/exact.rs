@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use trefoil_dataset::{EmbeddingSet, Protocol, ScoreMatrix, Trials};
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, MemoryVault,
+    AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, MemoryVault, Model,
     PublicKey, Template, TemplateName, Tier, split, system_entropy, unblind,
 };
 use trefoil_types::{BatchId, ProbeMode};
@@ -187,7 +187,10 @@ impl Enrolment {
         let vault = Arc::<MemoryVault>::default();
         let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rng, WORLD_START_S)
             .map_err(Failure::in_step("key-holder"))?;
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+        let numbers = trials.templates.first().map_or(0, |sample| sample.vector.len());
+        let model =
+            Model::of("exact", numbers).ok_or_else(|| Failure::fault("no vectors, or of no width"))?;
+        let policy = DecisionPolicy::new(model, THRESHOLD, AttemptPolicy::UNLIMITED);
         let key = key_holder
             .create_tenant(TENANT, trefoil_matching::KeyStructure::PerSubject, policy)
             .map_err(Failure::in_step("tenant"))?;
@@ -199,7 +202,7 @@ impl Enrolment {
             let (blinded, blind) = split(&embedding, &mut rng);
             let name = TemplateName { tenant: TENANT, handle: handle(index), generation: 1 };
             let encrypted = key_holder
-                .enrol(name, *lane, &blinded.into(), WORLD_START_S)
+                .enrol(name, *lane, model, &blinded.into(), WORLD_START_S)
                 .map_err(Failure::in_step("enrolment"))?;
             templates.push(unblind(encrypted, blind));
         }

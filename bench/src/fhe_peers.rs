@@ -15,7 +15,7 @@ use fhe_traits::{FheDecoder, FheDecrypter, FheEncoder, FheEncrypter};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use serde_json::json;
-use trefoil_bfv::{DIM, Decryptor, Embedding, LANES, Masker, TemplateCiphertext};
+use trefoil_bfv::{Decryptor, Embedding, LANES, Masker, TemplateCiphertext, Width};
 use trefoil_kernels::Tier;
 
 use crate::args::{count, multiple_of_32};
@@ -35,6 +35,9 @@ pub(crate) struct Peers {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
+
+/// Numbers in a vector.
+const DIM: usize = Width::W128.numbers();
 
 /// Bits of its two primes, with 128-bit security at this degree.
 const MODULI_BITS: [usize; 2] = [54, 55];
@@ -64,9 +67,10 @@ pub(crate) fn peers(args: &Peers, tier: Tier) -> Result<Report, Failure> {
         wrong += u64::from(theirs.decrypt(&product?)? != expected);
         let (masked, ours_ns) = timed(|| store.mask(&mut masker, &chosen, &probes));
         wrong += u64::from(store.open(&mut decryptor, &chosen, &masked)?.scores()[..] != expected);
-        let step = || (masker.mask_block(&store.basis, &block, &placed), masker.tag(&store.tag_basis));
+        let step = || (masker.mask_blocks(&store.basis, &[&block], &placed), masker.tag(&store.tag_basis));
         let ((masked, _), packed_ns) = timed(step);
-        wrong += u64::from(decryptor.decrypt(&store.keys[..LANES], &masked).scores()[..] != expected);
+        let keys = store.keys[..LANES].iter().enumerate();
+        wrong += u64::from(decryptor.decrypt(keys, &masked).scores()[..] != expected);
         times.iter_mut().zip([theirs_ns, ours_ns, packed_ns]).for_each(|(runs, ns)| runs.push(ns));
     }
     let names = ["fhe.rs", "trefoil", "trefoil_prepacked"];
@@ -141,6 +145,7 @@ impl Theirs {
 const ROTATIONS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 fn encode(vectors: &[Embedding], parameters: &Arc<BfvParameters>) -> Result<Plaintext, Failure> {
-    let slots: Vec<i64> = vectors.iter().flat_map(|vector| vector.values().map(i64::from)).collect();
+    let slots: Vec<i64> =
+        vectors.iter().flat_map(|vector| vector.values().iter().copied().map(i64::from)).collect();
     Plaintext::try_encode(&slots, Encoding::simd(), parameters).map_err(Failure::in_step("fhe.rs"))
 }

@@ -120,7 +120,7 @@ impl Rig {
         times.push(("sum", timed(|| self.sum(&users)).1));
         let placed: Vec<_> = probes.iter().enumerate().collect();
         let (masker, PlainStore { basis, tag_basis, .. }) = (&mut self.tiers[0].masker, &self.store);
-        let step = || (masker.mask_block(basis, &self.block, &placed), masker.tag(tag_basis));
+        let step = || (masker.mask_blocks(basis, &[&self.block], &placed), masker.tag(tag_basis));
         times.push(("match_prepacked", timed(step).1));
         let mut right = true;
         for tier in 0..self.tiers.len() {

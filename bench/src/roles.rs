@@ -7,9 +7,9 @@ use std::time::Instant;
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use trefoil_bfv::{
-    Arena, Basis, DIM, Decryptor, Embedding, Handle, LANES, MaskedBatch, Masker, MasterKey, Opened,
+    Arena, Basis, Decryptor, Embedding, Handle, LANES, MaskedBatch, Masker, MasterKey, Opened,
     PairCiphertext, Params, Placed, PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey,
-    TagMaster, TemplateCiphertext, TenantKey, Zero,
+    TagMaster, TemplateCiphertext, TenantKey, Width, Zero,
 };
 use trefoil_kernels::Tier;
 
@@ -20,9 +20,9 @@ pub(crate) fn scheme(tier: Tier) -> Arc<Scheme> {
     Scheme::new(Params::lanes94(), tier)
 }
 
-/// A face without a person.
+/// A face of 128 numbers without a person.
 pub(crate) fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
-    let vector: [f32; DIM] = std::array::from_fn(|_| rng.random::<f32>() - 0.5);
+    let vector: Vec<f32> = (0..Width::W128.numbers()).map(|_| rng.random::<f32>() - 0.5).collect();
     quantise(&vector)
 }
 
@@ -82,7 +82,7 @@ impl PlainStore {
             let mut handle = [0; 32];
             handle[..8].copy_from_slice(&(i as u64).to_le_bytes());
             let key = master.subject_key(&Handle::new(handle), 0, &Salt::random(rng));
-            let rho = Share::random(rng);
+            let rho = Share::random(share.width(), rng);
             let blinded = basis.encrypt_lane(&key, lane, &share.plus(&rho), rng);
             stored.push(blinded.subtract(scheme, lane, &rho).stored_in(&arena).ok_or_else(full)?);
             keys.push(key);
@@ -124,7 +124,7 @@ impl PlainStore {
         if !self.tag_key.vouches(masked, tag) {
             return Err(Failure::fault("the tag of a batch is not that of an honest matcher"));
         }
-        within_band(decryptor.decrypt(users.iter().map(|user| &self.keys[*user]), masked))
+        within_band(decryptor.decrypt(users.iter().map(|user| &self.keys[*user]).enumerate(), masked))
     }
 }
 
@@ -147,7 +147,7 @@ impl SharedStore {
         let zero = key.zero(rand::random(), rng);
         let mut stored = Vec::with_capacity(templates.len());
         for (i, template) in templates.enumerate() {
-            let (lane, rho) = (i % LANES, Share::random(rng));
+            let (lane, rho) = (i % LANES, Share::random(template.width(), rng));
             let blinded = key.encrypt_lane(lane, &Share::of(&template).plus(&rho), rng);
             stored.push(blinded.subtract(scheme, lane, &rho).stored_in(&arena).ok_or_else(full)?);
         }

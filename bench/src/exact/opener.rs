@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey};
+use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Salt, Scheme, Shape, SubjectKey};
 use trefoil_matching::{Handle, LANES, MatchJob, MemoryVault, SubjectRecord, TenantId, Vault as _};
 
 use crate::Failure;
@@ -50,19 +50,19 @@ impl<'a> Opener<'a> {
     /// # Errors
     /// When the job's encoding, subjects or noise are not those of an honest matcher.
     pub(super) fn scores(&mut self, job: &MatchJob) -> Result<[i32; LANES], Failure> {
+        let (scheme, shape) = (Scheme::shared(), Shape::of(job.model.width(), job.occupied().bits()));
         let bytes = job.to_bytes();
         let masked = bytes
             .len()
-            .checked_sub(Scheme::shared().masked_bytes())
+            .checked_sub(scheme.masked_bytes(shape))
             .and_then(|header| bytes.get(header..))
-            .ok_or_else(|| Failure::fault("the job is shorter than its ciphertext"))?;
+            .ok_or_else(|| Failure::fault("the job is shorter than its ciphertexts"))?;
         let masked =
-            MaskedBatch::from_bytes(Scheme::shared(), masked).map_err(Failure::in_step("masked batch"))?;
-        let keys = job
-            .subjects
-            .iter()
-            .flatten()
-            .map(|subject| self.keys.0.get(subject))
+            MaskedBatch::from_bytes(scheme, shape, masked).map_err(Failure::in_step("masked batch"))?;
+        let lanes = job.subjects.iter().enumerate();
+        let keys = lanes
+            .filter_map(|(lane, subject)| Some((lane, subject.as_ref()?)))
+            .map(|(lane, subject)| Some((lane, self.keys.0.get(subject)?)))
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| Failure::fault("the job names a subject that was not enrolled"))?;
         let opened = self.decryptor.decrypt(keys, &masked);
