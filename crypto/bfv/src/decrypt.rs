@@ -190,6 +190,16 @@ impl Opened {
 }
 
 #[cfg(test)]
+impl Opened {
+    /// Whether no two errors are closer than 2^40, which those of two lanes are that have the same flooding.
+    pub(crate) fn flooded_independently(&self) -> bool {
+        let errors = self.errors();
+        let far = |i: usize| errors[..i].iter().all(|error| (error - errors[i]).abs() > 2f64.powi(40));
+        (0..LANES).all(far)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Drbg, Handle, MasterKey, Salt, Width};

@@ -251,7 +251,7 @@ mod tests {
             let mut world = World::new(2, width);
             for _ in 0..BATCHES {
                 let opened = world.open(|_| false);
-                assert!(opened.within_band());
+                assert!(opened.within_band() && opened.flooded_independently());
                 assert!(opened.errors().iter().all(|e| e.abs() <= BAND_MAX as f64));
             }
             for quiet in 0..LANES / width.lanes() {
