@@ -7,11 +7,11 @@ use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, LANES, Lane, Local,
-    MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
+    MemoryVault, Model, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
 use trefoil_pipeline::{
-    Cadence, ChainHead, Clock, Floor, Origin, Outlet, Pipeline, Policy, Registry, Release, Sealer, Sequence,
-    Tenant, Verdict,
+    Cadence, Calibrated, ChainHead, Clock, Floor, Origin, Outlet, Pipeline, Policy, Registry, Release,
+    Sealer, Sequence, Tenant, Verdict,
 };
 use trefoil_sign::{Extent, SigningKeys};
 
@@ -59,7 +59,7 @@ impl Ground {
             .map_err(Failure::in_step("key-holder"))?;
         let faces = Faces::read()?;
         // A closed loop denies the same subjects thousands of times a second; budgets would turn the rest into refusals.
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+        let policy = DecisionPolicy::new(model(), THRESHOLD, AttemptPolicy::UNLIMITED);
         let key = key_holder
             .create_tenant(TENANT, KeyStructure::PerSubject, policy)
             .map_err(Failure::in_step("tenant"))?;
@@ -149,11 +149,16 @@ fn enrol(
         let (blinded, blind) = split(&enrolled, &mut rng);
         let name = TemplateName { tenant: TENANT, handle: population.people[person].handle, generation };
         let encrypted = key_holder
-            .enrol(name, lanes[person % LANES], &blinded.into(), WORLD_START_S)
+            .enrol(name, lanes[person % LANES], model(), &blinded.into(), WORLD_START_S)
             .map_err(Failure::in_step("enrolment"))?;
         enrolled_users.push(User { person, template: unblind(encrypted, blind).stored_in(&arena), enrolled });
     }
     Ok(enrolled_users)
+}
+
+/// The model of all vectors.
+pub(crate) fn model() -> Model {
+    Model::of(EMBEDDER, DIM).expect("a width")
 }
 
 fn tenant(key: PublicKey, root: [u8; 32]) -> Tenant {
@@ -163,9 +168,7 @@ fn tenant(key: PublicKey, root: [u8; 32]) -> Tenant {
         policy: Policy {
             id: POLICY_ID,
             version: 1,
-            threshold: THRESHOLD,
-            fmr_class: 3,
-            embedder: EMBEDDER.into(),
+            models: vec![Calibrated::new(EMBEDDER, DIM, THRESHOLD, 3).expect("a width")],
             proof_level: Some(LEVEL),
             attestation_lifetime_s: 60,
             probe: trefoil_attest::ProbeMode::Plain,

@@ -39,7 +39,7 @@ pub use sealer::{
 };
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Pipeline, Worker};
-pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};
+pub use tenant::{Calibrated, LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};
 pub use trefoil_types::{Account, Handle, SessionId, TenantId};
 pub use vaults::SeenVaults;
 pub use verdict::{Stale, VERIFIER_VERSION, Verdict, audience_id};

@@ -29,9 +29,10 @@ pub(crate) struct Round<'a, C> {
     pub(crate) clock: &'a dyn Clock,
 }
 
-/// The shared inputs for lanes of one epoch of the tenant's keys.
+/// The shared inputs for lanes of one model and one epoch of the tenant's keys.
 struct Keys {
     key: PublicKey,
+    threshold: i32,
     /// The key-holder's result from the shares sealed to it. It opens each share once, so the result is reused for every attempt to match them.
     probes: Option<EncryptedProbes>,
     /// Whether the keys were fetched again.
@@ -51,8 +52,8 @@ enum Obstacle {
 }
 
 impl<C> Round<'_, C> {
-    /// The lanes that were decided, ascending, and the decisions; the others are refused. Lanes of one epoch of the tenant's
-    /// keys are matched together: two rounds while the keys are rotated, otherwise one. If all are denied without a match, the answer takes as long
+    /// The lanes that were decided, ascending, and the decisions; the others are refused. Lanes of one model and one epoch of the tenant's
+    /// keys are matched together: two rounds while the keys are rotated or people are enrolled with another model, otherwise one. If all are denied without a match, the answer takes as long
     /// as with one.
     pub(crate) fn decide<R>(
         &mut self,
@@ -68,16 +69,18 @@ impl<C> Round<'_, C> {
         // Their answer is no, and the key-holder is not asked again at once.
         let (mut decided, mut waiting): (Vec<_>, Vec<_>) = lanes.into_iter().partition(spent);
         let (mut accepted, mut matched) = (0, false);
-        while let Some(epoch) = waiting.first().map(|lane| lane.request.template.epoch) {
+        let under = |lane: &BackedLane<R>| (lane.request.template.epoch, lane.request.template.model);
+        while let Some((epoch, model)) = waiting.first().map(under) {
             let (lanes, others): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|lane| lane.request.template.epoch == epoch);
+                waiting.into_iter().partition(|lane| under(lane) == (epoch, model));
             waiting = others;
-            let Some(key) = self.tenant.key(epoch).cloned() else {
-                // The keys were rotated while the request waited: its template has a newer form.
+            let in_force = self.tenant.policy.calibrated(&model).map(|calibrated| calibrated.threshold);
+            let (Some(key), Some(threshold)) = (self.tenant.key(epoch).cloned(), in_force) else {
+                // The keys were rotated while the request waited, or its model was removed: its template has a newer form.
                 run.refuse(lanes, Refusal::Template);
                 continue;
             };
-            let keys = Keys { key, probes: None, renewed: false };
+            let keys = Keys { key, threshold, probes: None, renewed: false };
             if let Some(lanes) = self.decide_epoch(run, keys, lanes, &mut decided) {
                 accepted |= lanes.bits();
                 matched = true;
@@ -146,7 +149,7 @@ impl<C> Round<'_, C> {
         keys: &mut Keys,
         lanes: &[BackedLane<R>],
     ) -> Result<MatchJob, Obstacle> {
-        let (batch, tenant, threshold) = (run.batch_id, self.tenant.id, self.tenant.policy.threshold);
+        let (batch, tenant, threshold) = (run.batch_id, self.tenant.id, keys.threshold);
         let fault = |_: MatchError| Obstacle::All(Refusal::KeyHolder);
         let started = self.clock.monotonic_ns();
         let Keys { key, probes, .. } = keys;
@@ -204,7 +207,7 @@ fn obstacle(cause: KeyHolderError) -> Obstacle {
         KeyHolderError::Contested(lanes) => Obstacle::Lanes(lanes, Refusal::KeyHolderUnavailable),
         KeyHolderError::NoAttempts(spent) => Obstacle::Spent(spent),
         KeyHolderError::TagKey => Obstacle::Keys,
-        KeyHolderError::OtherThreshold(_) => Obstacle::All(Refusal::Threshold),
+        KeyHolderError::OtherThreshold(_) | KeyHolderError::Model => Obstacle::All(Refusal::Threshold),
         KeyHolderError::Unavailable(_) => Obstacle::All(Refusal::KeyHolderUnavailable),
         _ => Obstacle::All(Refusal::KeyHolder),
     }

@@ -208,6 +208,10 @@ impl<R> Run<R> {
         let mut bound = Vec::with_capacity(lanes.len());
         for (place, BackedLane { request, account, proof }) in places.into_iter().zip(lanes) {
             let lane = request.template.lane;
+            let Some(calibrated) = tenant.policy.calibrated(&request.template.model) else {
+                self.refused.push((request.reply, Refusal::Template));
+                continue;
+            };
             let decision = if decisions.accepted(lane) { Decision::Match } else { Decision::NoMatch };
             let statement = Statement {
                 suite: Suite::One,
@@ -221,9 +225,9 @@ impl<R> Run<R> {
                 probe_mode: request.probe.mode(),
                 policy_id: tenant.policy.id,
                 policy_version: tenant.policy.version,
-                fmr_class: tenant.policy.fmr_class,
-                embedder: &tenant.policy.embedder,
-                quantiser: QUANTISER,
+                fmr_class: calibrated.fmr_class,
+                embedder: &calibrated.embedder,
+                quantiser: &calibrated.quantiser,
                 template_generation: request.template.generation,
                 proof,
                 reveal: request.backing.reveal(),
@@ -281,6 +285,3 @@ fn digest<R>(cpu: Cpu, bound: &mut [BoundLane<R>]) {
         lane.digest = digest;
     }
 }
-
-/// Name of the quantiser of [`Embedding::quantise`]: unit length, scale 175, round half away from zero.
-const QUANTISER: &str = "unit-r175";

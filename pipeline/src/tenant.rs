@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use trefoil_attest::ProbeMode;
-use trefoil_matching::PublicKey;
+use trefoil_matching::{Model, PublicKey};
 
 use crate::TenantId;
 
@@ -19,18 +19,45 @@ pub struct Policy {
     pub id: u32,
     /// Raised at every change.
     pub version: u32,
-    /// Lowest score that matches. A key-holder with a different threshold decides nothing, so that no attestation names this version for it.
-    pub threshold: i32,
-    /// k of the false-match class 10^-k that the threshold was calibrated to.
-    pub fmr_class: u8,
-    /// Embedding model whose vectors are compared, 1 to 64 bytes.
-    pub embedder: String,
+    /// The models whose vectors are compared, that of new templates first.
+    pub models: Vec<Calibrated>,
     /// Lowest credential level a session must prove; none where no proof is asked for, and requests are in no session.
     pub proof_level: Option<u8>,
     /// Lifetime of an attestation, seconds; 1 to [`trefoil_attest::LIFETIME_SECONDS_MAX`].
     pub attestation_lifetime_s: u64,
     /// Probe mode. A request in another mode is refused.
     pub probe: ProbeMode,
+}
+
+/// A model and its threshold; copied into attestations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibrated {
+    /// The model.
+    pub model: Model,
+    /// Its name, 1 to 64 bytes.
+    pub embedder: String,
+    /// How its vectors become integers: unit length, times a scale, rounded half away from zero, and the count of numbers.
+    pub quantiser: String,
+    /// Lowest score that matches. A key-holder with a different threshold decides nothing, so that no attestation names this version for it.
+    pub threshold: i32,
+    /// k of the false-match class 10^-k that the threshold was calibrated to.
+    pub fmr_class: u8,
+}
+
+impl Calibrated {
+    /// A model by its name and the count of numbers in its vectors; none if that is not 2 to 512.
+    pub fn new(embedder: &str, numbers: usize, threshold: i32, fmr_class: u8) -> Option<Calibrated> {
+        let model = Model::of(embedder, numbers)?;
+        let quantiser = format!("unit-r{}/{numbers}", model.width().scale());
+        Some(Calibrated { model, embedder: embedder.to_owned(), quantiser, threshold, fmr_class })
+    }
+}
+
+impl Policy {
+    /// The threshold of a model, if it is one of the tenant's.
+    pub fn calibrated(&self, model: &Model) -> Option<&Calibrated> {
+        self.models.iter().find(|calibrated| calibrated.model == *model)
+    }
 }
 
 /// Snapshot of one tenant.

@@ -244,9 +244,7 @@ mod tests {
         let policy = Policy {
             id: 9 << 8,
             version: 1,
-            threshold: 0,
-            fmr_class: 3,
-            embedder: "facenet-128".to_owned(),
+            models: Vec::new(),
             proof_level: Some(12),
             attestation_lifetime_s: 60,
             probe: ProbeMode::Plain,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_types::{BatchId, Handle};
 
+use crate::world::model;
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use trefoil_matching::{
@@ -43,7 +44,7 @@ impl Candidate {
     ) -> Result<Candidate, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let tenant = TenantId::new(rng.random());
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+        let policy = DecisionPolicy::new(model(), THRESHOLD, AttemptPolicy::UNLIMITED);
         let key = role.create_tenant(tenant, KeyStructure::PerSubject, policy);
         let key = key.map_err(Failure::in_step("tenant"))?;
         let mut people = Vec::with_capacity(LANES);
@@ -51,7 +52,7 @@ impl Candidate {
             let face = face(&mut rng)?;
             let (blinded, blind) = split(&face, &mut rng);
             let name = TemplateName { tenant, handle: Handle::new(rng.random()), generation: 0 };
-            let enrolled = role.enrol(Enrolment { name, lane, template: blinded.into() });
+            let enrolled = role.enrol(Enrolment { name, lane, model: model(), template: blinded.into() });
             people.push((unblind(enrolled.map_err(Failure::in_step("enrolment"))?, blind), face));
         }
         let (matching, failing, wrong) = Default::default();

@@ -3,8 +3,8 @@
 use crate::quorum::{Parts, Seat, SeatEnrolment, SeatJob, SeatKey};
 use crate::{
     BatchId, BlindedCiphertext, DecisionPolicy, Decisions, EncryptedProbes, EncryptedTemplate, ForKeyHolder,
-    Handle, KeyStructure, LANES, Lane, MatchJob, ProbeJob, PublicKey, SealingKey, Status, TemplateName,
-    TenantId,
+    Handle, KeyStructure, LANES, Lane, MatchJob, Model, ProbeJob, PublicKey, SealingKey, Status,
+    TemplateName, TenantId,
 };
 use serde::{Deserialize, Serialize};
 use trefoil_bfv::threshold::PIECES;
@@ -102,6 +102,8 @@ pub struct Enrolment {
     pub name: TemplateName,
     /// Where.
     pub lane: Lane,
+    /// The model of its vector.
+    pub model: Model,
     /// The key-holder's share.
     pub template: ForKeyHolder,
 }

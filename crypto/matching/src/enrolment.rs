@@ -20,14 +20,17 @@ pub struct Blind {
 
 /// Splits an embedding into two shares, each of which reveals nothing alone.
 pub fn split(embedding: &Embedding, rng: &mut impl CryptoRng) -> (BlindedTemplate, Blind) {
-    let rho = Share::random(rng);
+    let rho = Share::random(embedding.width(), rng);
     (BlindedTemplate { share: Share::of(embedding).plus(&rho) }, Blind { share: rho })
 }
 
-/// Takes `rho` out of the ciphertext that [`crate::KeyHolder::enrol`] made of `y + rho`.
+/// Takes `rho` out of the ciphertext that [`crate::KeyHolder::enrol`] made of `y + rho`. A `rho` of another width than the template's stays in
+/// it, and the template matches nobody: taken out, it would be in the lanes of others.
 pub fn unblind(encrypted: EncryptedTemplate, blind: Blind) -> Template {
     let mut template = encrypted.template;
-    template.ciphertext = template.ciphertext.subtract(template.lane, &blind.share);
+    if blind.share.width() == template.model.width() {
+        template.ciphertext = template.ciphertext.subtract(template.lane, &blind.share);
+    }
     template
 }
 
@@ -70,11 +73,8 @@ impl From<BlindedTemplate> for ForKeyHolder {
 }
 
 impl BlindedTemplate {
-    /// Length of the encoding: 272.
-    pub const BYTES: usize = Share::BYTES;
-
-    /// The canonical encoding, for a remote key-holder.
-    pub fn to_bytes(&self) -> [u8; BlindedTemplate::BYTES] {
+    /// The canonical encoding, for a remote key-holder: [`Share::bytes`].
+    pub fn to_bytes(&self) -> Vec<u8> {
         self.share.to_bytes()
     }
 
@@ -96,11 +96,8 @@ impl Blind {
         Blind { share }
     }
 
-    /// Length of the encoding: 272.
-    pub const BYTES: usize = Share::BYTES;
-
-    /// The canonical encoding, for a client that splits its embedding itself.
-    pub fn to_bytes(&self) -> [u8; Blind::BYTES] {
+    /// The canonical encoding, for a client that splits its embedding itself: [`Share::bytes`].
+    pub fn to_bytes(&self) -> Vec<u8> {
         self.share.to_bytes()
     }
 

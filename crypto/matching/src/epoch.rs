@@ -2,7 +2,7 @@
 
 use crate::keys::PublicKey;
 use crate::template::Ciphertext;
-use crate::{BlindedCiphertext, EpochRecord, KeyStructure, Lane, SubjectRecord};
+use crate::{BlindedCiphertext, EpochRecord, KeyStructure, Lane, SubjectRecord, Width};
 use rand::CryptoRng;
 use trefoil_bfv::{Basis, MasterKey, Salt, Scheme, Share, SubjectKey, TagKey, TagMaster, TenantKey};
 use zeroize::Zeroizing;
@@ -90,11 +90,12 @@ impl Epoch {
         &self,
         key: &SubjectKey,
         lane: Lane,
+        width: Width,
         blinded: &BlindedCiphertext,
     ) -> Option<Share> {
         match &self.secret {
-            Secret::PerSubject(basis) => basis.open_blinded(key, lane.index(), &blinded.ciphertext),
-            Secret::PerTenant(tenant) => tenant.open_blinded(key, lane.index(), &blinded.ciphertext),
+            Secret::PerSubject(basis) => basis.open_blinded(key, lane.index(), width, &blinded.ciphertext),
+            Secret::PerTenant(tenant) => tenant.open_blinded(key, lane.index(), width, &blinded.ciphertext),
         }
     }
 

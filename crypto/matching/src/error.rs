@@ -22,8 +22,8 @@ pub enum KeyHolderError {
     /// The job cannot have come from an honest matcher. It is counted, and its subjects are charged.
     #[error("the job is malformed: an honest gateway never sends such a job")]
     Malformed,
-    /// The job names no subject, or one template twice. Nothing was decided or counted.
-    #[error("the job names no subject, or one template twice")]
+    /// The job names no subject, one template twice, or lanes that it has no ciphertext for. Nothing was decided or counted.
+    #[error("the job names no subject, one template twice, or lanes that it has no ciphertext for")]
     Subjects,
     /// The batch is tagged for an earlier tag key of this key-holder. Nothing was decided, and nothing counted unless the key changed while the
     /// batch was in flight; fetch the public key and mask the batch again.
@@ -57,6 +57,9 @@ pub enum KeyHolderError {
     /// The threshold is not a possible score.
     #[error("the threshold {0} is not within -32768..=32768")]
     Threshold(i32),
+    /// The vectors are of a model that is none of the tenant's, or of another width than it gives. Nothing was decided or counted.
+    #[error("the vectors are of a model that is none of the tenant's")]
+    Model,
     /// The job's threshold differs from the tenant's, which is this one. Nothing was decided or counted.
     #[error("the tenant's threshold at the key-holder is {0}, which differs from the batch's")]
     OtherThreshold(i32),

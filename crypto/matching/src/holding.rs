@@ -48,9 +48,9 @@ pub trait KeyHolding: Send + Sync {
     /// # Errors
     /// [`KeyHolderError`].
     fn encrypt_probes(&self, job: ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
-        let occupied = job.occupied();
+        let (model, occupied) = (job.model, job.occupied());
         match self.call(Request::EncryptProbes(Box::new(job))).map_err(|cause| about(occupied, cause))? {
-            Reply::Probes(probes) => Ok(*probes),
+            Reply::Probes(probes) if probes.fit(model, occupied) => Ok(*probes),
             other => Err(unasked(&other)),
         }
     }
@@ -84,9 +84,9 @@ pub trait KeyHolding: Send + Sync {
     /// # Errors
     /// [`KeyHolderError`].
     fn enrol(&self, enrolment: Enrolment) -> Result<EncryptedTemplate, KeyHolderError> {
-        let (name, lane) = (enrolment.name, enrolment.lane);
+        let (name, lane, model) = (enrolment.name, enrolment.lane, enrolment.model);
         match self.call(Request::Enrol(Box::new(enrolment)))? {
-            Reply::Enrolled(template) if template.is_of(&name, lane) => Ok(*template),
+            Reply::Enrolled(template) if template.is_of(&name, lane, model) => Ok(*template),
             other => Err(unasked(&other)),
         }
     }

@@ -1,16 +1,18 @@
 //! The matcher's job for the key-holder to decide.
 
 use crate::key_structure::POLYNOMIAL_BYTES;
-use crate::{BatchId, Handle, KeyStructure, Lane, LaneSet, TenantId};
+use crate::{BatchId, Handle, KeyStructure, Lane, LaneSet, Model, TenantId};
 use std::fmt;
 use trefoil_bfv::threshold::{PIECES, Witness};
-use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme, Tag};
+use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme, Shape, Tag, Width};
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFJ6";
+const MAGIC: [u8; 4] = *b"TFJ7";
 
-/// Bytes but for the subjects and what is masked: magic, tenant, batch id, epoch, kind, occupied lanes, threshold.
-const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4 + 4;
+/// Bytes but for the subjects and what is masked: magic, tenant, batch id, epoch, kind, occupied lanes, model, threshold.
+const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4 + Model::BYTES + 4;
+/// Most ciphertexts of a batch: of the widest vectors.
+pub(crate) const CIPHERTEXTS_MAX: usize = LANES / Width::W512.lanes();
 /// Bytes per subject: handle and generation.
 const SUBJECT_BYTES: usize = 32 + 4;
 /// Bytes of the 32 coefficients of `c0`: 2 primes, 6 bytes.
@@ -27,7 +29,9 @@ pub struct MatchJob {
     pub epoch: u32,
     /// Handle and template generation of the subject in each lane.
     pub subjects: [Option<(Handle, u32)>; LANES],
-    /// The threshold of the decision. A key-holder whose threshold for the tenant differs decides nothing. It is part of the encoding, and so
+    /// The model of every template and probe in the batch.
+    pub model: Model,
+    /// The threshold of the decision. A key-holder whose threshold for the tenant and model differs decides nothing. It is part of the encoding, and so
     /// of the digest that names the batch between key-holders: no two of them decide one batch under two thresholds.
     pub threshold: i32,
     pub(crate) masked: Masked,
@@ -68,7 +72,7 @@ pub enum JobError {
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
     /// The first bytes do not name this format and version, or the kind does not exist.
-    #[error("these bytes are not a match job of version 6")]
+    #[error("these bytes are not a match job of version 7")]
     Format,
     /// No lane is occupied, or one template occupies two.
     #[error("the job's templates are not distinct, or there are none")]
@@ -117,6 +121,13 @@ impl Masked {
         }
     }
 
+    fn shape(&self) -> Shape {
+        match self {
+            Masked::Plain(_, batch) | Masked::Quorum(_, batch) => batch.shape(),
+            Masked::Product(product) => product.shape(),
+        }
+    }
+
     fn to_bytes(&self) -> Vec<u8> {
         match self {
             Masked::Plain(stamp, batch) => [stamp.to_bytes(), batch.to_bytes()].concat(),
@@ -125,38 +136,39 @@ impl Masked {
         }
     }
 
-    fn bytes_of(code: u8) -> Option<usize> {
+    fn bytes_of(code: u8, shape: Shape) -> Option<usize> {
         match code {
-            0 => Some(Stamp::<1>::BYTES + FOLDED_BYTES + POLYNOMIAL_BYTES),
-            1 => Some(FOLDED_BYTES + POLYNOMIAL_BYTES),
-            2 => Some(FOLDED_BYTES + 2 * POLYNOMIAL_BYTES),
+            0 => Some(Stamp::<1>::BYTES + FOLDED_BYTES + shape.count() * POLYNOMIAL_BYTES),
+            1 => Some(FOLDED_BYTES + shape.count() * POLYNOMIAL_BYTES),
+            2 => Some(FOLDED_BYTES + shape.count() * 2 * POLYNOMIAL_BYTES),
             _ => None,
         }
     }
 
-    fn read(code: u8, bytes: &[u8]) -> Result<Masked, JobError> {
+    fn read(code: u8, shape: Shape, bytes: &[u8]) -> Result<Masked, JobError> {
         let scheme = Scheme::shared();
         Ok(match code {
             0 => {
                 let length = JobError::Length(bytes.len());
                 let (stamp, batch) = bytes.split_at_checked(Stamp::<1>::BYTES).ok_or(length)?;
-                Masked::Plain(Stamp::read(stamp)?, MaskedBatch::from_bytes(scheme, batch)?)
+                Masked::Plain(Stamp::read(stamp)?, MaskedBatch::from_bytes(scheme, shape, batch)?)
             }
-            1 => Masked::Quorum(None, MaskedBatch::from_bytes(scheme, bytes)?),
-            2 => Masked::Product(MaskedProduct::from_bytes(scheme, bytes)?),
+            1 => Masked::Quorum(None, MaskedBatch::from_bytes(scheme, shape, bytes)?),
+            2 => Masked::Product(MaskedProduct::from_bytes(scheme, shape, bytes)?),
             _ => return Err(JobError::Format),
         })
     }
 }
 
 impl MatchJob {
-    /// Length of the longest encoding: all 32 lanes occupied, shared probes.
-    pub const BYTES_MAX: usize = HEADER_BYTES + LANES * SUBJECT_BYTES + FOLDED_BYTES + 2 * POLYNOMIAL_BYTES;
+    /// Length of the longest encoding: all 32 lanes occupied, shared probes, the widest vectors.
+    pub const BYTES_MAX: usize =
+        HEADER_BYTES + LANES * SUBJECT_BYTES + FOLDED_BYTES + CIPHERTEXTS_MAX * 2 * POLYNOMIAL_BYTES;
 
     /// The canonical encoding, which [`MatchJob::from_bytes`] reads: magic, tenant, batch id, epoch (little-endian), kind,
-    /// occupied lanes (32 bits, little-endian), handle and generation of each in order, threshold, masked batch.
+    /// occupied lanes (32 bits, little-endian), handle and generation of each in order, model, threshold, masked batch.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let MatchJob { tenant, batch_id, epoch, subjects, threshold, masked } = self;
+        let MatchJob { tenant, batch_id, epoch, subjects, model, threshold, masked } = self;
         let mut bytes = Vec::with_capacity(MatchJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(tenant.as_bytes());
@@ -168,6 +180,7 @@ impl MatchJob {
             bytes.extend_from_slice(handle.as_bytes());
             bytes.extend_from_slice(&generation.to_le_bytes());
         }
+        bytes.extend_from_slice(model.as_bytes());
         bytes.extend_from_slice(&threshold.to_le_bytes());
         bytes.extend_from_slice(&masked.to_bytes());
         bytes
@@ -187,7 +200,6 @@ impl MatchJob {
         let batch_id = take(&mut rest).ok_or(length)?;
         let epoch = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
         let [kind] = take(&mut rest).ok_or(length)?;
-        let masked_bytes = Masked::bytes_of(kind).ok_or(JobError::Format)?;
         let occupied = LaneSet::from_bits(u32::from_le_bytes(take(&mut rest).ok_or(length)?));
         let mut subjects = [None; LANES];
         for lane in occupied.iter() {
@@ -195,16 +207,19 @@ impl MatchJob {
             let generation = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
             subjects[lane.index()] = Some((Handle::new(handle), generation));
         }
+        let model = Model::from_bytes(take(&mut rest).ok_or(length)?).ok_or(JobError::Format)?;
         let threshold = i32::from_le_bytes(take(&mut rest).ok_or(length)?);
-        if rest.len() != masked_bytes {
+        let shape = Shape::of(model.width(), occupied.bits());
+        if rest.len() != Masked::bytes_of(kind, shape).ok_or(JobError::Format)? {
             return Err(length);
         }
-        let masked = Masked::read(kind, rest)?;
+        let masked = Masked::read(kind, shape, rest)?;
         let job = MatchJob {
             tenant: TenantId::new(tenant),
             batch_id: BatchId::new(batch_id),
             epoch,
             subjects,
+            model,
             threshold,
             masked,
         };
@@ -221,7 +236,8 @@ impl MatchJob {
         occupied
     }
 
-    /// Refuses a job without a subject, and one in which a template occupies two lanes.
+    /// Refuses a job without a subject, one in which a template occupies two lanes, and one whose ciphertexts are not those of its lanes: where
+    /// there is none the score would be zero, whoever it is.
     pub(crate) fn check_subjects(&self) -> Result<(), JobError> {
         // The first bytes tell almost all handles apart; only where two agree are the whole names sorted.
         let (mut prefixes, mut count) = ([0u64; LANES], 0);
@@ -232,7 +248,8 @@ impl MatchJob {
         let prefixes = &mut prefixes[..count];
         prefixes.sort_unstable();
         let distinct = prefixes.windows(2).all(|pair| pair[0] != pair[1]) || self.names_are_distinct();
-        if count > 0 && distinct { Ok(()) } else { Err(JobError::Subjects) }
+        let fits = self.masked.shape() == Shape::of(self.model.width(), self.occupied().bits());
+        if count > 0 && distinct && fits { Ok(()) } else { Err(JobError::Subjects) }
     }
 
     fn names_are_distinct(&self) -> bool {

@@ -87,7 +87,7 @@ impl KeyHolder {
         settled.map(Decisions)
     }
 
-    /// Opens the sealed shares of a batch of probes and encrypts them in one ciphertext under the tenant's key. A share opens once, and
+    /// Opens the sealed shares of a batch of probes and encrypts them under the tenant's key. A share opens once, and
     /// within [`SEALED_LIFE_S`] of the second that its device sealed it. Decides and charges nothing.
     ///
     /// # Errors
@@ -96,13 +96,16 @@ impl KeyHolder {
     pub fn encrypt_probes(&self, job: &ProbeJob, now: u64) -> Result<EncryptedProbes, KeyHolderError> {
         let tenants = self.tenants();
         let tenant = known(&tenants, &job.tenant)?;
-        let epoch = tenant.check(&job.subjects(), job.epoch, now)?;
+        let epoch = tenant.check(&job.subjects(), job.epoch, job.model, now)?;
         let key = epoch.tenant_key().ok_or(KeyHolderError::Structure)?;
+        if job.occupied().is_empty() {
+            return Err(KeyHolderError::Subjects);
+        }
         let shares = self.open_all(job, now)?;
         let shares: Vec<(usize, &Share)> = shares.iter().map(|(lane, share)| (*lane, share)).collect();
-        let ciphertext = self.threads.scratch(|scratch| key.encrypt_probes(&shares, &mut scratch.rng));
+        let ciphertexts = self.threads.scratch(|scratch| key.encrypt_probes(&shares, &mut scratch.rng));
         wipe_stack();
-        Ok(EncryptedProbes { ciphertext })
+        Ok(EncryptedProbes { ciphertexts })
     }
 
     /// The shares of a batch, each of which is used now if all open.
@@ -112,7 +115,10 @@ impl KeyHolder {
         for (lane, probe) in job.lanes() {
             let context = probe.sealed_for.context(&job.tenant, &probe.handle);
             match self.opening.open(&context, &probe.sealed) {
-                Ok(share) if self.opened.is_fresh(probe.sealed_for.issued_at, now) => {
+                Ok(share)
+                    if share.width() == job.model.width()
+                        && self.opened.is_fresh(probe.sealed_for.issued_at, now) =>
+                {
                     shares.push((lane.index(), share));
                 }
                 _ => _ = refused.insert(lane),
@@ -163,7 +169,7 @@ fn compare(decryptor: &mut Decryptor, admitted: &Admitted, job: &MatchJob) -> Op
         // Decrypts regardless of the tag, so that the time of a refusal does not reveal its reason.
         (Masked::Plain(stamp, batch), Some(key), _) => {
             let [tag] = &stamp.tags;
-            (key.vouches(batch, tag), decryptor.decrypt(admitted.keys.iter().flatten(), batch))
+            (key.vouches(batch, tag), decryptor.decrypt(admitted.keys(), batch))
         }
         (Masked::Product(product), _, Some(key)) => (true, decryptor.decrypt_product(key, product)),
         // A different key structure was refused before, and no key here would open it.

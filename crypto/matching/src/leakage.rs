@@ -14,7 +14,8 @@
 //!
 //! A day is a calendar day in UTC. Around midnight two days' budgets can be spent within minutes.
 
-use crate::{DecisionPolicy, MALFORMED_MAX};
+use crate::MALFORMED_MAX;
+use crate::policy::attempts_of_one_of_three;
 use trefoil_types::AttemptPolicy;
 
 /// The most that the answers of one day reveal about a subject, in bits, for any questions.
@@ -40,7 +41,7 @@ pub fn bits_per_generation_of_quorum(policy: &AttemptPolicy) -> f64 {
 }
 
 fn of_seat(policy: &AttemptPolicy) -> AttemptPolicy {
-    DecisionPolicy { threshold: 0, attempts: *policy }.of_one_of_three().attempts
+    attempts_of_one_of_three(*policy)
 }
 
 /// Bits that the answers of a quorum can carry whose seats each give `attempts` answers, of which at most `failures` are not "yes".
@@ -105,6 +106,7 @@ fn log2_sum(logarithms: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Width;
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-9
@@ -131,7 +133,7 @@ mod tests {
     /// Claim M19.
     ///
     /// The figures that the documents quote: a template has at most 128 coordinates of deviation 15.5, 768 bits; its key 4096 ternary
-    /// digits, 6,492 bits.
+    /// digits, 6,492 bits. They are of answers, so they are the same for wider vectors, whose templates have more bits.
     #[test]
     fn the_default_budget_ends_below_what_a_template_has() {
         let policy = AttemptPolicy::default();
@@ -139,8 +141,13 @@ mod tests {
         let generation = bits_per_generation(&policy);
         assert!((100.0..102.0).contains(&day), "{day}");
         assert!((585.0..587.0).contains(&generation), "{generation}");
-        let template = 128.0 * (15.47 * (2.0 * std::f64::consts::PI * std::f64::consts::E).sqrt()).log2();
+        let [template, middle, wide] = Width::ALL.map(|width| {
+            let (numbers, scale) = (width.numbers() as f64, f64::from(width.scale()));
+            numbers
+                * (scale / numbers.sqrt() * (2.0 * std::f64::consts::PI * std::f64::consts::E).sqrt()).log2()
+        });
         assert!((767.0..769.0).contains(&template) && generation < 0.77 * template);
+        assert!(middle > 1.8 * template && wide > 3.2 * template);
         assert!(bits(2_000, 2_000) > 2_000.0, "without a limit of failures");
         let of_quorum = [bits_per_day_of_quorum(&policy), bits_per_generation_of_quorum(&policy)];
         assert_eq!(of_quorum.map(|bits| format!("{bits:.1}")), ["132.6", "632.2"]);

@@ -13,14 +13,15 @@
 //! use std::sync::Arc;
 //! use trefoil_matching::{
 //!     AttemptPolicy, BatchId, DecisionPolicy, Embedding, Handle, KeyHolder, KeyStructure, Lane, Matcher, MemoryVault,
-//!     TemplateName, TenantId, Tier, split, system_entropy, unblind,
+//!     Model, TemplateName, TenantId, Tier, split, system_entropy, unblind,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut rng = rand::rng();
 //! let (tenant, handle, now) = (TenantId::new([1; 16]), Handle::new([2; 32]), 1_800_000_000);
 //! let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, now)?;
-//! let policy = DecisionPolicy { threshold: 16_000, attempts: AttemptPolicy::default() };
+//! let model = Model::of("facenet-128", 128).ok_or("too many numbers")?;
+//! let policy = DecisionPolicy::new(model, 16_000, AttemptPolicy::default());
 //! let key = key_holder.create_tenant(tenant, KeyStructure::PerSubject, policy)?;
 //!
 //! // Enrolment.
@@ -28,7 +29,7 @@
 //! let (blinded, blind) = split(&Embedding::quantise(&face)?, &mut rng);
 //! let lane = Lane::random(&mut rng);
 //! let name = TemplateName { tenant, handle, generation: 0 };
-//! let template = unblind(key_holder.enrol(name, lane, &blinded.into(), now)?, blind);
+//! let template = unblind(key_holder.enrol(name, lane, model, &blinded.into(), now)?, blind);
 //!
 //! // A match: in practice up to 32 subjects, one per lane.
 //! let probe = Embedding::quantise(&face)?;
@@ -53,6 +54,7 @@ mod lane;
 mod leakage;
 mod local;
 mod matcher;
+mod model;
 mod names;
 mod policy;
 mod probe;
@@ -79,6 +81,7 @@ pub use lane::{Lane, LaneSet};
 pub use leakage::{bits_per_day, bits_per_day_of_quorum, bits_per_generation, bits_per_generation_of_quorum};
 pub use local::Local;
 pub use matcher::{Entropy, MatchError, Matcher, system_entropy};
+pub use model::Model;
 pub use policy::DecisionPolicy;
 pub use probe::{
     EncryptedProbes, NONCE_BYTES_MAX, ProbeJob, ProbeJobError, SealedFor, SealedProbe, SharedProbe,
@@ -86,7 +89,7 @@ pub use probe::{
 pub use quorum::SeatEnrolment;
 pub use renewal::{BlindedCiphertext, blind};
 pub use template::{EncryptedTemplate, Template, TemplateError};
-pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError};
+pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError, Width};
 pub use trefoil_kernels::Tier;
 pub use trefoil_kernels::packed::calibrate;
 pub use trefoil_split::{Context, SealedShare, SealingKey};

@@ -40,8 +40,8 @@ impl KeyHolder {
             }
             Request::PublicKeys(tenant) => self.public_keys(tenant).map(Reply::PublicKeys),
             Request::Enrol(enrolment) => {
-                let Enrolment { name, lane, template } = *enrolment;
-                self.enrol(name, lane, &template, now).map(|template| Reply::Enrolled(template.into()))
+                let Enrolment { name, lane, model, template } = *enrolment;
+                self.enrol(name, lane, model, &template, now).map(|template| Reply::Enrolled(template.into()))
             }
             Request::Shred(name) => self.shred(name).map(done),
             Request::BeginRotation(tenant) => {

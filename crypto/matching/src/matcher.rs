@@ -5,14 +5,14 @@ use crate::probe::SealedProbe;
 use crate::quorum::Seat;
 use crate::template::Ciphertext;
 use crate::{
-    BatchId, EncryptedProbes, Lane, LaneSet, MatchJob, ProbeJob, PublicKey, SharedProbe, Template, TenantId,
-    Tier,
+    BatchId, EncryptedProbes, Lane, LaneSet, MatchJob, Model, ProbeJob, PublicKey, SharedProbe, Template,
+    TenantId, Tier,
 };
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use std::sync::Arc;
 use trefoil_bfv::{
-    Embedding, LANES, Masker, PairCiphertext, Params, Placed, PlacedShare, Scheme, TemplateCiphertext,
+    Embedding, LANES, Masker, PairCiphertext, Params, Placed, PlacedShare, Scheme, TemplateCiphertext, Width,
 };
 use trefoil_types::Handle;
 
@@ -48,14 +48,20 @@ pub enum MatchError {
     /// A template is not under the key of the batch.
     #[error("the template in lane {} is under another key, or of another key structure", .0.index())]
     ForeignKey(Lane),
-    /// The public key is for another probe mode, or for one key-holder where there is a quorum, or the other way round.
-    #[error("the tenant's public key is not for this kind of batch")]
+    /// A template or probe is of another model than the first template.
+    #[error("the template or the probe in lane {} is of another model", .0.index())]
+    ForeignModel(Lane),
+    /// The public key is for another probe mode, or for one key-holder where there is a quorum, or the other way round; or the encrypted
+    /// probes are not as many as the batch has ciphertexts.
+    #[error("the tenant's public key, or the encrypted probes, are not for this kind of batch")]
     Key,
 }
 
 /// The checked participants of a batch.
 struct Roll {
     subjects: [Option<(Handle, u32)>; LANES],
+    occupied: LaneSet,
+    model: Model,
 }
 
 impl Matcher {
@@ -77,7 +83,7 @@ impl Matcher {
     /// Allocates the job's buffers only.
     ///
     /// # Errors
-    /// [`MatchError`] when the batch is empty, repeats a lane or mixes tenants or keys.
+    /// [`MatchError`] when the batch is empty, repeats a lane or mixes tenants, keys or models.
     pub fn mask(
         &mut self,
         batch_id: BatchId,
@@ -86,7 +92,8 @@ impl Matcher {
         key: &PublicKey,
         lanes: &[(&Template, &Embedding)],
     ) -> Result<MatchJob, MatchError> {
-        let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
+        let roll = lanes.iter().map(|(template, probe)| (*template, Some(probe.width())));
+        let Roll { subjects, model, .. } = Roll::call(&tenant, key, roll)?;
         let placed = &placed_own(lanes)?[..lanes.len()];
         self.refresh();
         let masked = if let Some((basis, tags)) = key.alone() {
@@ -95,7 +102,7 @@ impl Matcher {
         } else {
             self.mask_for_quorum(key, placed)?
         };
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, threshold, masked })
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, model, threshold, masked })
     }
 
     /// A batch with the data that each seat of a quorum needs to check the other two and the matcher.
@@ -133,14 +140,15 @@ impl Matcher {
         key: &PublicKey,
         lanes: &[(&Template, &SharedProbe)],
     ) -> Result<ProbeJob, MatchError> {
-        Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
+        let roll = lanes.iter().map(|(template, probe)| (*template, probe.width()));
+        let Roll { model, .. } = Roll::call(&tenant, key, roll)?;
         let mut probes = [const { None }; LANES];
         for (template, probe) in lanes {
             let SharedProbe { sealed, sealed_for, .. } = (*probe).clone();
             let Template { handle, generation, .. } = **template;
             probes[template.lane.index()] = Some(SealedProbe { handle, generation, sealed, sealed_for });
         }
-        Ok(ProbeJob { tenant, batch_id, epoch: key.epoch(), probes })
+        Ok(ProbeJob { tenant, batch_id, epoch: key.epoch(), model, probes })
     }
 
     /// Multiplies the templates by probes of which the matcher has one share and `probes` the other, and masks the product
@@ -157,16 +165,18 @@ impl Matcher {
         lanes: &[(&Template, &SharedProbe)],
         probes: &EncryptedProbes,
     ) -> Result<MatchJob, MatchError> {
-        let Roll { subjects } = Roll::call(&tenant, key, lanes.iter().map(|(template, _)| *template))?;
-        let zero = key.zero().ok_or(MatchError::Key)?;
+        let roll = lanes.iter().map(|(template, probe)| (*template, probe.width()));
+        let Roll { subjects, occupied, model } = Roll::call(&tenant, key, roll)?;
+        let zero = key.zero().filter(|_| probes.fit(model, occupied)).ok_or(MatchError::Key)?;
         let placed = arranged(lanes, |&(template, probe)| {
             let lane = template.lane.index();
             Ok(PlacedShare { lane, template: pair(template)?, share: &probe.share })
         })?;
         self.refresh();
-        let masked = self.masker.mask_shared(zero, &placed[..lanes.len()], &probes.ciphertext);
+        let placed = &placed[..lanes.len()];
+        let masked = self.masker.mask_shared(zero, placed, &probes.ciphertexts);
         let (epoch, masked) = (key.epoch(), Masked::Product(masked));
-        Ok(MatchJob { tenant, batch_id, epoch, subjects, threshold, masked })
+        Ok(MatchJob { tenant, batch_id, epoch, subjects, model, threshold, masked })
     }
 }
 
@@ -174,23 +184,28 @@ impl Roll {
     fn call<'a>(
         tenant: &TenantId,
         key: &PublicKey,
-        templates: impl Iterator<Item = &'a Template>,
+        mut templates: impl Iterator<Item = (&'a Template, Option<Width>)>,
     ) -> Result<Roll, MatchError> {
         let mut subjects = [None; LANES];
         let mut occupied = LaneSet::EMPTY;
-        for template in templates {
+        let first = templates.next().ok_or(MatchError::Empty)?;
+        let model = first.0.model;
+        for (template, width) in [first].into_iter().chain(templates) {
             if template.tenant != *tenant {
                 return Err(MatchError::ForeignTenant(template.lane));
             }
             if (template.epoch, template.structure()) != (key.epoch(), key.structure()) {
                 return Err(MatchError::ForeignKey(template.lane));
             }
+            if (template.model, width) != (model, Some(model.width())) {
+                return Err(MatchError::ForeignModel(template.lane));
+            }
             if !occupied.insert(template.lane) {
                 return Err(MatchError::DuplicateLane(template.lane));
             }
             subjects[template.lane.index()] = Some((template.handle, template.generation));
         }
-        if occupied.is_empty() { Err(MatchError::Empty) } else { Ok(Roll { subjects }) }
+        Ok(Roll { subjects, occupied, model })
     }
 }
 

@@ -1,19 +1,19 @@
 //! Shared probes: a share at the matcher, a share sealed to the key-holder.
 
-use crate::job::take;
+use crate::job::{CIPHERTEXTS_MAX, take};
 use crate::key_structure::POLYNOMIAL_BYTES;
-use crate::{BatchId, Handle, Lane, LaneSet, TenantId};
+use crate::{BatchId, Handle, Lane, LaneSet, Model, TenantId};
 use std::fmt;
-use trefoil_bfv::{CiphertextError, LANES, PairCiphertext, Scheme, Share};
+use trefoil_bfv::{CiphertextError, LANES, PairCiphertext, Scheme, Shape, Share, Width};
 use trefoil_split::{Context, SealedShare};
 use trefoil_types::SessionId;
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFS2";
-/// Bytes before the subjects: magic, tenant, batch id, epoch, occupied lanes.
-const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 4;
-/// Bytes per subject without its nonce: handle, generation, session, second, length of the nonce, sealed share.
-const SUBJECT_BYTES: usize = 32 + 4 + 32 + 8 + 1 + SealedShare::BYTES;
+const MAGIC: [u8; 4] = *b"TFS3";
+/// Bytes before the subjects: magic, tenant, batch id, epoch, model, occupied lanes.
+const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + Model::BYTES + 4;
+/// Bytes per subject without its nonce and sealed share: handle, generation, session, second, length of the nonce.
+const SUBJECT_BYTES: usize = 32 + 4 + 32 + 8 + 1;
 /// Bytes of a nonce.
 pub const NONCE_BYTES_MAX: usize = 64;
 
@@ -56,6 +56,8 @@ pub struct ProbeJob {
     pub batch_id: BatchId,
     /// The epoch of the tenant's keys that the batch is under.
     pub epoch: u32,
+    /// The model of every template and probe in the batch.
+    pub model: Model,
     /// The probe in each lane.
     pub probes: [Option<SealedProbe>; LANES],
 }
@@ -73,10 +75,10 @@ pub struct SealedProbe {
     pub sealed_for: SealedFor,
 }
 
-/// The key-holder's shares of a batch of probes, encrypted under the tenant's key: 96 KiB.
+/// The key-holder's shares of a batch of probes, encrypted under the tenant's key: 96 KiB for each of the batch's 1 to 4 ciphertexts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EncryptedProbes {
-    pub(crate) ciphertext: PairCiphertext,
+    pub(crate) ciphertexts: Vec<PairCiphertext>,
 }
 
 /// Why bytes are not a probe job.
@@ -86,7 +88,7 @@ pub enum ProbeJobError {
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
     /// The first bytes do not name this format and version.
-    #[error("these bytes are not a probe job of version 2")]
+    #[error("these bytes are not a probe job of version 3")]
     Format,
     /// No lane is occupied.
     #[error("the job has no probe")]
@@ -94,18 +96,20 @@ pub enum ProbeJobError {
 }
 
 impl ProbeJob {
-    /// Length of the longest encoding: all 32 lanes occupied.
-    pub const BYTES_MAX: usize = HEADER_BYTES + LANES * (SUBJECT_BYTES + NONCE_BYTES_MAX);
+    /// Length of the longest encoding: all 32 lanes occupied by the widest vectors.
+    pub const BYTES_MAX: usize =
+        HEADER_BYTES + LANES * (SUBJECT_BYTES + NONCE_BYTES_MAX + SealedShare::bytes(Width::W512));
 
-    /// The canonical encoding, which [`ProbeJob::from_bytes`] reads: magic, tenant, batch id, epoch and occupied lanes
+    /// The canonical encoding, which [`ProbeJob::from_bytes`] reads: magic, tenant, batch id, epoch, model and occupied lanes
     /// (little-endian), then handle, generation, session, second, length of the nonce, nonce and sealed share of each in order.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let ProbeJob { tenant, batch_id, epoch, probes } = self;
+        let ProbeJob { tenant, batch_id, epoch, model, probes } = self;
         let mut bytes = Vec::with_capacity(ProbeJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(tenant.as_bytes());
         bytes.extend_from_slice(batch_id.as_bytes());
         bytes.extend_from_slice(&epoch.to_le_bytes());
+        bytes.extend_from_slice(model.as_bytes());
         bytes.extend_from_slice(&self.occupied().bits().to_le_bytes());
         for SealedProbe { handle, generation, sealed, sealed_for } in probes.iter().flatten() {
             let SealedFor { session, nonce, issued_at } = sealed_for;
@@ -135,6 +139,7 @@ impl ProbeJob {
         let tenant = take(&mut rest).ok_or(length)?;
         let batch_id = take(&mut rest).ok_or(length)?;
         let epoch = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
+        let model = Model::from_bytes(take(&mut rest).ok_or(length)?).ok_or(ProbeJobError::Format)?;
         let occupied = LaneSet::from_bits(u32::from_le_bytes(take(&mut rest).ok_or(length)?));
         if occupied.is_empty() {
             return Err(ProbeJobError::Empty);
@@ -151,8 +156,9 @@ impl ProbeJob {
                 return Err(length);
             }
             rest = after;
-            let sealed: [u8; SealedShare::BYTES] = take(&mut rest).ok_or(length)?;
-            let sealed = SealedShare::from_bytes(&sealed).ok_or(length)?;
+            let (sealed, after) = rest.split_at_checked(SealedShare::bytes(model.width())).ok_or(length)?;
+            let sealed = SealedShare::from_bytes(model.width(), sealed).ok_or(length)?;
+            rest = after;
             let sealed_for = SealedFor { session: SessionId::new(session), nonce: nonce.to_vec(), issued_at };
             probes[lane.index()] =
                 Some(SealedProbe { handle: Handle::new(handle), generation, sealed, sealed_for });
@@ -160,7 +166,7 @@ impl ProbeJob {
         if !rest.is_empty() {
             return Err(length);
         }
-        Ok(ProbeJob { tenant: TenantId::new(tenant), batch_id: BatchId::new(batch_id), epoch, probes })
+        Ok(ProbeJob { tenant: TenantId::new(tenant), batch_id: BatchId::new(batch_id), epoch, model, probes })
     }
 
     /// The lanes that have a probe.
@@ -183,13 +189,28 @@ impl ProbeJob {
     }
 }
 
+impl SharedProbe {
+    /// The width of its vector; none if its two shares are of two widths.
+    pub fn width(&self) -> Option<Width> {
+        let width = self.share.width();
+        (self.sealed.as_bytes().len() == SealedShare::bytes(width)).then_some(width)
+    }
+}
+
 impl EncryptedProbes {
-    /// Length of the encoding.
-    pub const BYTES: usize = 2 * POLYNOMIAL_BYTES;
+    /// Whether they are as many as a batch of these lanes has ciphertexts.
+    pub(crate) fn fit(&self, model: Model, occupied: LaneSet) -> bool {
+        self.ciphertexts.len() == Shape::of(model.width(), occupied.bits()).count()
+    }
+
+    /// Length of the longest encoding.
+    pub const BYTES_MAX: usize = CIPHERTEXTS_MAX * 2 * POLYNOMIAL_BYTES;
 
     /// The canonical encoding.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.ciphertext.as_bytes()
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.ciphertexts.len() * 2 * POLYNOMIAL_BYTES);
+        self.ciphertexts.iter().for_each(|ciphertext| bytes.extend_from_slice(ciphertext.as_bytes()));
+        bytes
     }
 
     /// Reads the canonical encoding and nothing else.
@@ -197,8 +218,12 @@ impl EncryptedProbes {
     /// # Errors
     /// [`CiphertextError`] for any other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<EncryptedProbes, CiphertextError> {
-        let ciphertext = PairCiphertext::from_bytes(Scheme::shared(), bytes)?;
-        Ok(EncryptedProbes { ciphertext })
+        let (one, expected) = (2 * POLYNOMIAL_BYTES, EncryptedProbes::BYTES_MAX);
+        if bytes.is_empty() || bytes.len() > expected {
+            return Err(CiphertextError::Length { found: bytes.len(), expected });
+        }
+        let read = bytes.chunks(one).map(|bytes| PairCiphertext::from_bytes(Scheme::shared(), bytes));
+        Ok(EncryptedProbes { ciphertexts: read.collect::<Result<_, _>>()? })
     }
 }
 

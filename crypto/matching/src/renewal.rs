@@ -13,7 +13,7 @@ pub struct BlindedCiphertext {
 
 /// Blinds a template. [`crate::unblind`] removes the blind from the key-holder's answer.
 pub fn blind(template: &Template, rng: &mut impl CryptoRng) -> (BlindedCiphertext, Blind) {
-    let share = Share::random(rng);
+    let share = Share::random(template.model.width(), rng);
     let ciphertext = template.ciphertext.blinded(template.lane, &share, rng);
     (BlindedCiphertext { ciphertext }, Blind::of(share))
 }

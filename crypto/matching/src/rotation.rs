@@ -48,18 +48,19 @@ impl KeyHolder {
         let tenants = self.tenants();
         let of = known(&tenants, &tenant)?;
         let renewal = of.renewal(self.vault(), &handle, from)?;
-        let opened = renewal.old.open_blinded(&renewal.key, renewal.lane, blinded);
+        let opened = renewal.old.open_blinded(&renewal.key, renewal.lane, renewal.model.width(), blinded);
         of.conclude(self.vault(), renewal.malformed, opened.is_some())?;
         let share = opened.ok_or(KeyHolderError::Malformed)?;
         renewal.ledger.renewed();
-        let (lane, epoch) = (renewal.lane, renewal.new.number());
+        let (lane, model, epoch) = (renewal.lane, renewal.model, renewal.new.number());
         let (mut salt, mut rng) = ([0; 32], self.generator());
         rng.fill(&mut salt);
         let (renewed_from, attempts) = (Some(from), AttemptRecord::default());
-        let record = SubjectRecord { handle, generation: to, lane, epoch, renewed_from, salt, attempts };
+        let record =
+            SubjectRecord { handle, generation: to, lane, model, epoch, renewed_from, salt, attempts };
         of.succeed(self.vault(), &renewal.new, from, &record)?;
         let ciphertext = renewal.new.encrypt(&record, &share, &mut rng);
-        let template = Template { tenant, handle, generation: to, lane, epoch, ciphertext };
+        let template = Template { tenant, handle, generation: to, lane, model, epoch, ciphertext };
         Ok(EncryptedTemplate { template })
     }
 

@@ -1,18 +1,18 @@
 //! Encrypted templates.
 
 use crate::key_structure::POLYNOMIAL_BYTES;
-use crate::{Handle, KeyStructure, Lane, TemplateName, TenantId};
+use crate::{Handle, KeyStructure, Lane, Model, TemplateName, TenantId};
 use rand::CryptoRng;
 use std::fmt;
 use trefoil_bfv::{Arena, CiphertextError, PairCiphertext, Scheme, Share, TemplateCiphertext};
 
 /// First bytes of an encoded [`Template`]: format and version.
-const MAGIC: [u8; 4] = *b"TFT3";
+const MAGIC: [u8; 4] = *b"TFT4";
 /// First bytes of an encoded [`EncryptedTemplate`].
-const BLINDED_MAGIC: [u8; 4] = *b"TFE3";
+const BLINDED_MAGIC: [u8; 4] = *b"TFE4";
 
-/// Bytes before the ciphertext: magic, tenant, handle, generation, lane, epoch, key structure.
-const HEADER_BYTES: usize = 4 + 16 + 32 + 4 + 1 + 4 + 1;
+/// Bytes before the ciphertext: magic, tenant, handle, generation, lane, model, epoch, key structure.
+const HEADER_BYTES: usize = 4 + 16 + 32 + 4 + 1 + Model::BYTES + 4 + 1;
 
 /// An encrypted template ready for matching: 48 or 96 KiB, shared by clones.
 #[derive(Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Template {
     pub generation: u32,
     /// The lane it lives in.
     pub lane: Lane,
+    /// The model of its vector.
+    pub model: Model,
     /// The epoch of the tenant's keys that it is encrypted under.
     pub epoch: u32,
     pub(crate) ciphertext: Ciphertext,
@@ -49,7 +51,7 @@ pub enum TemplateError {
     /// The length is not [`Template::bytes`] of the key structure.
     #[error("a template of this key structure does not have {0} bytes")]
     Length(usize),
-    /// The first bytes do not name this format and version, or no key structure.
+    /// The first bytes do not name this format and version, or no model or key structure follows.
     #[error("these bytes are not a template of this kind and version")]
     Format,
     /// The lane is above 31.
@@ -123,7 +125,7 @@ impl Template {
         self.ciphertext.structure()
     }
 
-    /// Length of the encoding: magic, tenant, handle, generation and epoch (little-endian), lane, key structure, ciphertext.
+    /// Length of the encoding: magic, tenant, handle, generation, lane, model, epoch, key structure, ciphertext; numbers are little-endian.
     pub const fn bytes(keys: KeyStructure) -> usize {
         match keys {
             KeyStructure::PerSubject => HEADER_BYTES + POLYNOMIAL_BYTES,
@@ -145,13 +147,14 @@ impl Template {
     }
 
     fn encode(&self, magic: [u8; 4]) -> Vec<u8> {
-        let Template { tenant, handle, generation, lane, epoch, ciphertext } = self;
+        let Template { tenant, handle, generation, lane, model, epoch, ciphertext } = self;
         let mut bytes = Vec::with_capacity(Template::bytes(self.structure()));
         bytes.extend_from_slice(&magic);
         bytes.extend_from_slice(tenant.as_bytes());
         bytes.extend_from_slice(handle.as_bytes());
         bytes.extend_from_slice(&generation.to_le_bytes());
         bytes.push(lane.index() as u8);
+        bytes.extend_from_slice(model.as_bytes());
         bytes.extend_from_slice(&epoch.to_le_bytes());
         bytes.push(self.structure().code());
         bytes.extend_from_slice(ciphertext.as_bytes());
@@ -174,6 +177,7 @@ impl Template {
         let generation = u32::from_le_bytes(take(&mut rest));
         let [lane] = take(&mut rest);
         let lane = Lane::new(lane).ok_or(TemplateError::Lane(lane))?;
+        let model = Model::from_bytes(take(&mut rest)).ok_or(TemplateError::Format)?;
         let epoch = u32::from_le_bytes(take(&mut rest));
         let ciphertext = Ciphertext::read(keys, &rest[1..])?;
         Ok(Template {
@@ -181,6 +185,7 @@ impl Template {
             handle: Handle::new(handle),
             generation,
             lane,
+            model,
             epoch,
             ciphertext,
         })
@@ -189,15 +194,15 @@ impl Template {
 
 impl EncryptedTemplate {
     /// Whether it is the requested template, since the key-holder is not trusted to answer the right request.
-    pub fn is_of(&self, name: &TemplateName, lane: Lane) -> bool {
+    pub fn is_of(&self, name: &TemplateName, lane: Lane, model: Model) -> bool {
         let TemplateName { tenant, handle, generation } = *name;
         let of = &self.template;
-        (of.tenant, of.handle, of.generation, of.lane) == (tenant, handle, generation, lane)
+        (of.tenant, of.handle, of.generation, of.lane, of.model) == (tenant, handle, generation, lane, model)
     }
 
     /// Whether it is the generation that a template was to be renewed as.
     pub fn is_renewal(&self, name: &TemplateName) -> bool {
-        self.is_of(name, self.template.lane)
+        self.is_of(name, self.template.lane, self.template.model)
     }
 
     /// The canonical encoding, for the reply of a remote key-holder.

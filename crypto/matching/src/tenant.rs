@@ -12,7 +12,7 @@ use crate::attempts::Ledger;
 use crate::epoch::Epoch;
 use crate::names::Name;
 use crate::{
-    AttemptRecord, DecisionPolicy, Handle, KeyHolderError, KeyStructure, Lane, LaneSet, MALFORMED_MAX,
+    AttemptRecord, DecisionPolicy, Handle, KeyHolderError, KeyStructure, Lane, LaneSet, MALFORMED_MAX, Model,
 };
 use crate::{MatchJob, PublicKey, TenantId, TenantRecord, Vault};
 use arc_swap::{ArcSwap, Guard};
@@ -57,7 +57,7 @@ pub(crate) struct Admitted {
     state: Guard<Arc<State>>,
     epoch: usize,
     now: u64,
-    pub(crate) keys: [Option<SubjectKey>; LANES],
+    keys: [Option<SubjectKey>; LANES],
     ledgers: [Option<(Name, Arc<Ledger>)>; LANES],
     /// Lanes that had failures in a row before.
     in_a_row: LaneSet,
@@ -91,6 +91,11 @@ impl Admitted {
     /// The keys that the batch is under.
     pub(crate) fn epoch(&self) -> &Epoch {
         &self.state.epochs[self.epoch].epoch
+    }
+
+    /// The key of the subject in each lane.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (usize, &SubjectKey)> + Clone {
+        self.keys.iter().enumerate().filter_map(|(lane, key)| Some((lane, key.as_ref()?)))
     }
 
     /// The checker of the batch's tags.
@@ -140,16 +145,17 @@ impl Tenant {
         self.subjects.len()
     }
 
-    /// Refuses a batch whose subjects are not all enrolled in their lanes under the keys of `epoch`, or of which one has no attempt left.
+    /// Refuses a batch whose subjects are not all enrolled in their lanes with `model` under the keys of `epoch`, or of which one has no attempt left.
     /// Counts nothing.
     pub(crate) fn check(
         &self,
         subjects: &[Option<Name>; LANES],
         epoch: u32,
+        model: Model,
         now: u64,
     ) -> Result<Arc<Epoch>, KeyHolderError> {
         let state = self.state.load();
-        let found = self.find(&state, subjects, epoch)?;
+        let found = self.find(&state, subjects, epoch, model)?;
         let spent = lanes(&found.ledgers, |(_, ledger)| !ledger.allows(&state.policy.attempts, now));
         match spent.is_empty() {
             true => Ok(Arc::clone(&state.epochs[found.epoch].epoch)),
@@ -167,16 +173,15 @@ impl Tenant {
         now: u64,
     ) -> Result<Admitted, KeyHolderError> {
         let state = self.state.load();
-        let found = self.find(&state, &job.subjects, job.epoch)?;
-        let in_force = state.policy.threshold;
-        if job.threshold != in_force {
-            return Err(KeyHolderError::OtherThreshold(in_force));
+        let found = self.find(&state, &job.subjects, job.epoch, job.model)?;
+        if job.threshold != found.threshold {
+            return Err(KeyHolderError::OtherThreshold(found.threshold));
         }
         if version.is_some_and(|version| version != state.malformed) {
             return Err(KeyHolderError::TagKey);
         }
         let policy = state.policy.attempts;
-        let Found { epoch, keys, ledgers } = found;
+        let Found { epoch, keys, ledgers, .. } = found;
         let in_a_row = lanes(&ledgers, |(_, ledger)| ledger.has_row());
         let charged = lanes(&ledgers, |(_, ledger)| ledger.charge(&policy, now));
         let spent = LaneSet::from_bits(lanes(&ledgers, |_| true).bits() & !charged.bits());
@@ -287,23 +292,25 @@ impl Tenant {
         admitted.ledgers.iter().flatten().for_each(|(_, ledger)| ledger.forgive(admitted.now));
     }
 
-    /// The subjects of a batch, all of which must be enrolled in their lanes under the keys of `epoch`.
+    /// The subjects of a batch, all of which must be enrolled in their lanes with `model` under the keys of `epoch`.
     fn find(
         &self,
         state: &State,
         subjects: &[Option<Name>; LANES],
         epoch: u32,
+        model: Model,
     ) -> Result<Found, KeyHolderError> {
         if state.is_frozen() {
             return Err(KeyHolderError::Frozen);
         }
+        let threshold = state.policy.threshold_of(model).ok_or(KeyHolderError::Model)?;
         let (mut keys, mut ledgers) = ([const { None }; LANES], [const { None }; LANES]);
         let unknown = self.subjects.look_up(subjects, |found| {
             let mut unknown = LaneSet::EMPTY;
             for lane in Lane::all() {
                 let Some(name) = subjects[lane.index()] else { continue };
                 match found[lane.index()] {
-                    Some(subject) if subject.lane == lane && subject.epoch == epoch => {
+                    Some(subject) if (subject.lane, subject.epoch, subject.model) == (lane, epoch, model) => {
                         keys[lane.index()] = Some(subject.key.clone());
                         ledgers[lane.index()] = Some((name, Arc::clone(&subject.ledger)));
                     }
@@ -313,7 +320,7 @@ impl Tenant {
             unknown
         });
         match state.position(epoch) {
-            Some(epoch) if unknown.is_empty() => Ok(Found { epoch, keys, ledgers }),
+            Some(epoch) if unknown.is_empty() => Ok(Found { epoch, threshold, keys, ledgers }),
             _ => Err(KeyHolderError::UnknownSubjects(unknown)),
         }
     }
@@ -344,6 +351,8 @@ impl Tenant {
 /// The subjects that a batch names.
 struct Found {
     epoch: usize,
+    /// The one in force for their model.
+    threshold: i32,
     keys: [Option<SubjectKey>; LANES],
     ledgers: [Option<(Name, Arc<Ledger>)>; LANES],
 }

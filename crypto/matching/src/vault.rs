@@ -1,7 +1,7 @@
 //! The key-holder's durable state.
 
 use crate::names::ByName;
-use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, MALFORMED_MAX, TenantId};
+use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, MALFORMED_MAX, Model, TenantId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 #[expect(clippy::disallowed_types, reason = "a vault in memory is for tests and benchmarks")]
@@ -146,6 +146,8 @@ pub struct SubjectRecord {
     pub generation: u32,
     /// The lane of the template.
     pub lane: Lane,
+    /// The model of its vector.
+    pub model: Model,
     /// The epoch of the tenant's keys that the template is under.
     pub epoch: u32,
     /// The generation under the keys before that this one was made of while keys were rotated, if it was. Their attempts are

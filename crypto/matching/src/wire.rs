@@ -4,7 +4,7 @@
 use crate::quorum::{Parts, Seat, SeatJob, SeatKey};
 use crate::{
     BlindedCiphertext, BlindedTemplate, Decisions, EncryptedProbes, EncryptedTemplate, KeyStructure, Lane,
-    LaneSet, MatchJob, ProbeJob, PublicKey,
+    LaneSet, MatchJob, ProbeJob, PublicKey, Width,
 };
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
@@ -34,7 +34,7 @@ by_its_bytes! {
     BlindedCiphertext, as_bytes, "a blinded ciphertext";
     PublicKey, to_bytes, "a public key";
     SeatKey, to_bytes, "a seat's key";
-    EncryptedProbes, as_bytes, "encrypted probes";
+    EncryptedProbes, to_bytes, "encrypted probes";
     EncryptedTemplate, to_bytes, "an encrypted template";
 }
 
@@ -112,6 +112,8 @@ macro_rules! of_devices {
 }
 
 of_devices! {
-    sealed_share, crate::SealedShare, as_bytes, crate::SealedShare::from_bytes;
+    sealed_share, crate::SealedShare, as_bytes, |bytes| {
+        Width::ALL.into_iter().find_map(|width| crate::SealedShare::from_bytes(width, bytes))
+    };
     sealing_key, Box<crate::SealingKey>, to_bytes, |bytes| crate::SealingKey::from_bytes(bytes).ok().map(Box::new);
 }

@@ -37,13 +37,13 @@ mod seal;
 #[cfg(feature = "open")]
 pub use open::{OpenError, OpeningKey};
 pub use seal::{Context, Fingerprint, SealedShare, SealingKey, SealingKeyError};
-pub use trefoil_bfv::{DIM, Embedding, QuantiseError, Share, ShareError};
+pub use trefoil_bfv::{Embedding, QuantiseError, Share, ShareError, Width};
 
 use rand::CryptoRng;
 
 /// A face on its way to a service that must not see it.
 pub struct Split {
-    /// The gateway's share, 272 bytes when encoded.
+    /// The gateway's share, [`Share::bytes`] when encoded.
     pub open: Share,
     /// The key-holder's share, sealed to it.
     pub sealed: SealedShare,
@@ -52,7 +52,7 @@ pub struct Split {
 /// Quantises a probe `x` and splits it into `x1`, uniform modulo 65537, for the gateway, and `x - x1`, sealed.
 ///
 /// # Errors
-/// [`QuantiseError`] when the vector is not 128 finite numbers of a face's length.
+/// [`QuantiseError`] when the vector is not 2 to 512 finite numbers of a face's length.
 pub fn split_probe(
     face: &[f32],
     key: &SealingKey,
@@ -74,7 +74,7 @@ pub fn split_template(
     rng: &mut impl CryptoRng,
 ) -> Result<Split, QuantiseError> {
     let template = Share::of(&quantise(face)?);
-    let blind = Share::random(rng);
+    let blind = Share::random(template.width(), rng);
     Ok(Split { sealed: key.seal(context, &template.plus(&blind)), open: blind })
 }
 

@@ -107,13 +107,13 @@ const RANDOM: &str = "the operating system's random source answers";
 mod tests {
     use super::*;
     use crate::{Fingerprint, SealingKeyError};
-    use trefoil_types::{Handle, SessionId, TenantId};
+    use trefoil_types::{Handle, SessionId, TenantId, Width};
 
     const TENANT: TenantId = TenantId::new([1; 16]);
     const HANDLE: Handle = Handle::new([2; 32]);
 
     fn share() -> Share {
-        Share::random(&mut rand::rng())
+        Share::random(Width::W256, &mut rand::rng())
     }
 
     #[test]
@@ -141,15 +141,15 @@ mod tests {
     fn every_altered_byte_and_every_other_length_is_refused() {
         let key = OpeningKey::generate();
         let context = Context::template(&TENANT, &HANDLE, b"key", 7);
-        let bytes = *key.sealing_key().seal(&context, &share()).as_bytes();
+        let bytes = key.sealing_key().seal(&context, &share()).as_bytes().to_vec();
         for at in 0..bytes.len() {
-            let mut altered = bytes;
+            let mut altered = bytes.clone();
             altered[at] ^= 1;
-            let altered = SealedShare::from_bytes(&altered).expect("the length");
+            let altered = SealedShare::from_bytes(Width::W256, &altered).expect("the length");
             assert!(key.open(&context, &altered) == Err(OpenError), "{at}");
         }
-        assert!(SealedShare::from_bytes(&bytes[1..]).is_none());
-        assert!(SealedShare::from_bytes(&[&bytes[..], &[0]].concat()).is_none());
+        assert!(SealedShare::from_bytes(Width::W256, &bytes[1..]).is_none());
+        assert!(SealedShare::from_bytes(Width::W256, &[&bytes[..], &[0]].concat()).is_none());
     }
 
     #[test]

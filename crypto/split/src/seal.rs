@@ -7,7 +7,7 @@
 //! Devices seal with pure Rust, in a browser too; the key-holder opens with aws-lc ([`crate::OpeningKey`]), so that each is the
 //! other's check.
 //!
-//! Layout: ML-KEM ciphertext (1088) | X25519 ephemeral (32) | share (272) | tag (16).
+//! Layout: ML-KEM ciphertext (1088) | X25519 ephemeral (32) | share (272, 544 or 1088 by width) | tag (16).
 
 use aes_gcm::aead::AeadInOut as _;
 use aes_gcm::{Aes256Gcm, KeyInit as _};
@@ -20,7 +20,7 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 use trefoil_bfv::Share;
-use trefoil_types::{Handle, SessionId, TenantId};
+use trefoil_types::{Handle, SessionId, TenantId, Width};
 use x25519_dalek::{EphemeralSecret, PublicKey};
 use zeroize::Zeroizing;
 
@@ -50,7 +50,7 @@ pub struct SealingKey {
 /// A share that only the key-holder reads.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedShare {
-    bytes: Box<[u8; SealedShare::BYTES]>,
+    bytes: Box<[u8]>,
 }
 
 /// Why a sealing key is not used.
@@ -165,7 +165,7 @@ impl SealingKey {
         let key =
             combine(&Zeroizing::new(post_quantum), classic.as_bytes(), public.as_bytes(), self.x25519());
 
-        let mut bytes = Vec::with_capacity(SealedShare::BYTES);
+        let mut bytes = Vec::with_capacity(SealedShare::bytes(share.width()));
         bytes.extend_from_slice(&ciphertext);
         bytes.extend_from_slice(public.as_bytes());
         let mut body = Zeroizing::new(share.to_bytes());
@@ -174,22 +174,24 @@ impl SealingKey {
             .expect("a share is short");
         bytes.extend_from_slice(&*body);
         bytes.extend_from_slice(&tag);
-        SealedShare { bytes: bytes.try_into().expect("the lengths add up") }
+        SealedShare { bytes: bytes.into() }
     }
 }
 
 impl SealedShare {
-    /// Length of the encoding: 1408.
-    pub const BYTES: usize = KEM_CIPHERTEXT_BYTES + X25519_BYTES + Share::BYTES + TAG_BYTES;
+    /// Length of the encoding: 1,408, 1,680 or 2,224 by the width of the vector.
+    pub const fn bytes(width: Width) -> usize {
+        KEM_CIPHERTEXT_BYTES + X25519_BYTES + Share::bytes(width) + TAG_BYTES
+    }
 
     /// The encoding, see the module.
-    pub fn as_bytes(&self) -> &[u8; SealedShare::BYTES] {
+    pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Takes bytes of the right length.
-    pub fn from_bytes(bytes: &[u8]) -> Option<SealedShare> {
-        Some(SealedShare { bytes: Box::new(bytes.try_into().ok()?) })
+    /// Takes bytes of the length that shares of this width have.
+    pub fn from_bytes(width: Width, bytes: &[u8]) -> Option<SealedShare> {
+        (bytes.len() == SealedShare::bytes(width)).then(|| SealedShare { bytes: bytes.into() })
     }
 }
 

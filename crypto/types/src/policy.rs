@@ -28,7 +28,8 @@ pub const SCORE_MAX: i32 = 32_768;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Policy {
-    /// Embedding model whose vectors are compared, 1 to 64 bytes. `threshold` has classes for `facenet-128`; another one needs a score.
+    /// Embedding model whose vectors are compared, 1 to 64 bytes. `threshold` has classes for `facenet-128` and `arcface-512`; another one
+    /// needs a score.
     // Absent it is empty, which `check` refuses with the models that are known.
     #[cfg_attr(feature = "serde", serde(default))]
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Text<64>", !default))]
@@ -42,6 +43,9 @@ pub struct Policy {
     pub dimension: u32,
     /// When two vectors match.
     pub threshold: Threshold,
+    /// The model of people who were enrolled before and still log in with it, while they are enrolled anew. It can go when nobody is left.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub previous: Option<PreviousModel>,
     /// Relying parties for which attestations may be made.
     #[cfg_attr(
         feature = "schema",
@@ -69,6 +73,23 @@ pub struct Policy {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 10_000_000)))]
     pub sessions_in_memory: Option<u32>,
+}
+
+/// A model that new templates are no longer of; its fields are those of [`Policy`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct PreviousModel {
+    /// See [`Policy::embedder`].
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Text<64>"))]
+    pub embedder: String,
+    /// See [`Policy::dimension`].
+    #[cfg_attr(feature = "serde", serde(default = "dimension_default"))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 2, max = 512)))]
+    pub dimension: u32,
+    /// See [`Policy::threshold`].
+    pub threshold: Threshold,
 }
 
 /// Whether a login needs a credential proof. It cannot change, because a handle from a credential must not be reachable without it.
@@ -118,21 +139,21 @@ impl Threshold {
     pub const DEFAULT_CLASS: u8 = 4;
 
     /// The smallest score that matches, and k of its false-match rate 10^-k; `None` without a calibration for this embedder.
-    pub fn score(self, embedder: &str) -> Option<(i32, u8)> {
+    pub fn score(self, embedder: &str, dimension: u32) -> Option<(i32, u8)> {
         match self {
             Threshold::Calibrated { score, fmr_class } => Some((score, fmr_class)),
             Threshold::FmrClass(class) => {
-                let Calibrated { score, .. } = calibrated(embedder, class)?;
+                let Calibrated { score, .. } = calibrated(embedder, dimension, class)?;
                 Some((*score, class))
             }
         }
     }
 
     /// The share of the right people that it refuses; `None` if that is not known for this embedder, as of an operator's own score.
-    pub fn refuses(self, embedder: &str) -> Option<f64> {
+    pub fn refuses(self, embedder: &str, dimension: u32) -> Option<f64> {
         match self {
             Threshold::Calibrated { .. } => None,
-            Threshold::FmrClass(class) => calibrated(embedder, class).map(|known| known.refuses),
+            Threshold::FmrClass(class) => calibrated(embedder, dimension, class).map(|known| known.refuses),
         }
     }
 }
@@ -225,15 +246,40 @@ impl Policy {
         let name = |text: &str, bytes_max: usize| {
             (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control)
         };
-        if self.embedder.is_empty() {
-            return wrong("/embedder", format!("name the model that makes the vectors; {}", known()));
+        for (at, embedder, dimension, threshold) in self.models() {
+            if embedder.is_empty() {
+                let detail = format!("name the model that makes the vectors; {}", known());
+                return wrong(&format!("{at}/embedder"), detail);
+            }
+            if !name(embedder, MODEL_BYTES_MAX) {
+                return wrong(
+                    &format!("{at}/embedder"),
+                    format!("expected 1 to 64 bytes of text, {ONE_LINE}"),
+                );
+            }
+            if Width::of(dimension as usize).is_none() {
+                let detail = format!("expected {NUMBERS_MIN} to {NUMBERS_MAX} numbers, got {dimension}");
+                return wrong(&format!("{at}/dimension"), detail);
+            }
+            match threshold.score(embedder, dimension) {
+                None => {
+                    let detail =
+                        format!("no calibration for this embedder, dimension and class; {}", known());
+                    return wrong(&format!("{at}/threshold"), detail);
+                }
+                Some((score, _)) if !(-SCORE_MAX..=SCORE_MAX).contains(&score) => {
+                    let detail = format!("expected -{SCORE_MAX} to {SCORE_MAX}");
+                    return wrong(&format!("{at}/threshold/calibrated/score"), detail);
+                }
+                Some(_) => {}
+            }
         }
-        if !name(&self.embedder, MODEL_BYTES_MAX) {
-            return wrong("/embedder", format!("expected 1 to 64 bytes of text, {ONE_LINE}"));
-        }
-        if self.width().is_none() {
-            let given = self.dimension;
-            return wrong("/dimension", format!("expected {NUMBERS_MIN} to {NUMBERS_MAX} numbers, got {given}"));
+        if self
+            .previous
+            .as_ref()
+            .is_some_and(|p| (&p.embedder, p.dimension) == (&self.embedder, self.dimension))
+        {
+            return wrong("/previous", "expected another model than the present one".to_owned());
         }
         if !(1..=AUDIENCES_MAX).contains(&self.audiences.len()) {
             return wrong("/audiences", format!("expected 1 to {AUDIENCES_MAX} audiences"));
@@ -250,13 +296,6 @@ impl Policy {
         }
         if self.attempts.delay_s > DELAY_S_MAX {
             return wrong("/attempts/delay_s", format!("expected 0 to {DELAY_S_MAX} seconds"));
-        }
-        let Some((score, _)) = self.threshold_score() else {
-            let detail = format!("no calibration for this embedder and class; {}", known());
-            return wrong("/threshold", detail);
-        };
-        if !(-SCORE_MAX..=SCORE_MAX).contains(&score) {
-            return wrong("/threshold/calibrated/score", format!("expected -{SCORE_MAX} to {SCORE_MAX}"));
         }
         Ok(())
     }
@@ -291,14 +330,16 @@ impl Policy {
         Ok(())
     }
 
-    /// The room for its vectors; `None` for a dimension out of range.
-    pub fn width(&self) -> Option<Width> {
-        Width::of(self.dimension as usize)
+    /// Each model: where it is in the policy, its name, dimension and threshold. That of new templates is first.
+    pub fn models(&self) -> impl Iterator<Item = (&'static str, &str, u32, Threshold)> {
+        let previous = self.previous.as_ref();
+        let previous = previous.map(|p| ("/previous", p.embedder.as_str(), p.dimension, p.threshold));
+        [("", self.embedder.as_str(), self.dimension, self.threshold)].into_iter().chain(previous)
     }
 
     /// The smallest score that matches, and k of its false-match rate 10^-k; `None` without a calibration.
     pub fn threshold_score(&self) -> Option<(i32, u8)> {
-        self.threshold.score(&self.embedder)
+        self.threshold.score(&self.embedder, self.dimension)
     }
 }
 
@@ -311,6 +352,7 @@ mod tests {
         Policy {
             embedder: "facenet-128".to_owned(),
             dimension: 128,
+            previous: None,
             threshold: Threshold::FmrClass(3),
             audiences: vec!["shop.example".to_owned()],
             proof: ProofNeed::Credential,
@@ -334,13 +376,13 @@ mod tests {
             let wrong = Policy { embedder: embedder.to_owned(), ..policy() }.check().unwrap_err();
             assert_eq!(wrong.pointer, pointer);
             for words in
-                ["known are facenet-128 2, facenet-128 3, facenet-128 4", "\"calibrated\"", "--score S"]
+                ["known are facenet-128 (LFW) 2, facenet-128 (LFW) 3,", "\"calibrated\"", "--score S"]
             {
                 assert!(wrong.detail.contains(words), "{words}: {wrong}");
             }
         }
-        assert_eq!(Threshold::FmrClass(3).refuses("arcface-128"), None);
-        assert_eq!(Threshold::Calibrated { score: 16_046, fmr_class: 3 }.refuses("facenet-128"), None);
+        assert_eq!(Threshold::FmrClass(3).refuses("arcface-128", 128), None);
+        assert_eq!(Threshold::Calibrated { score: 16_046, fmr_class: 3 }.refuses("facenet-128", 128), None);
         for dimension in [0, 1, 513] {
             refused(Policy { dimension, ..policy() }, "/dimension");
         }

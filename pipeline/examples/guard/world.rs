@@ -8,11 +8,12 @@ use trefoil_attest::ProbeMode;
 use trefoil_cache::{Cache as _, Engine, EngineConfig, Session as _};
 use trefoil_kernels::Tier;
 use trefoil_matching::{
-    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Local, MemoryVault,
+    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Local, MemoryVault, Model,
     Template, TemplateName, split, unblind,
 };
 use trefoil_pipeline::{
-    Backing, Clock, InSession, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Verdict,
+    Backing, Calibrated, Clock, InSession, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId,
+    Verdict,
 };
 use trefoil_types::{Handle, SessionId};
 use trefoil_zkp::envelope::ProofEnvelope;
@@ -35,13 +36,13 @@ const THRESHOLD: i32 = 18_000;
 /// Somebody who is enrolled and has a session.
 pub(crate) struct Person {
     session: SessionId,
-    pub(crate) face: [f32; DIM],
+    pub(crate) face: [f32; 128],
     template: Template,
 }
 
 impl Person {
     /// A request in the session that shows this face.
-    pub(crate) fn request<R>(&self, audience: &Arc<str>, shown: &[f32; DIM], reply: R) -> LaneRequest<R> {
+    pub(crate) fn request<R>(&self, audience: &Arc<str>, shown: &[f32; 128], reply: R) -> LaneRequest<R> {
         LaneRequest {
             backing: Backing::Session(InSession { id: self.session, reveal: None, revived: None }),
             template: self.template.clone(),
@@ -59,7 +60,7 @@ pub(crate) fn pipeline(tier: Tier) -> (Pipeline<Engine<Verdict>>, Vec<Person>) {
     let mut rng = StdRng::seed_from_u64(SEED);
     // The key-holder has the keys, the threshold and the budget of attempts. It never sees a template in the clear.
     let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
-    let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+    let policy = DecisionPolicy::new(model(), THRESHOLD, AttemptPolicy::UNLIMITED);
     let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("a new tenant");
 
     // Each person's proof was verified when the session was opened; its verdict is in the cache.
@@ -74,16 +75,14 @@ pub(crate) fn pipeline(tier: Tier) -> (Pipeline<Engine<Verdict>>, Vec<Person>) {
         let face = face(&mut rng);
         let (blinded, blind) = split(&Embedding::quantise(&face).expect("face"), &mut rng);
         let name = TemplateName { tenant: TENANT, handle, generation: 1 };
-        let encrypted = key_holder.enrol(name, lane, &blinded.into(), NOW).expect("new");
+        let encrypted = key_holder.enrol(name, lane, model(), &blinded.into(), NOW).expect("new");
         Person { session, face, template: unblind(encrypted, blind) }
     });
     let people = people.collect();
     let policy = Policy {
         id: POLICY,
         version: 1,
-        threshold: THRESHOLD,
-        fmr_class: 3,
-        embedder: "facenet-128".into(),
+        models: vec![Calibrated::new("facenet-128", 128, THRESHOLD, 3).expect("a width")],
         proof_level: Some(LEVEL),
         attestation_lifetime_s: 60,
         probe: ProbeMode::Plain,
@@ -94,8 +93,13 @@ pub(crate) fn pipeline(tier: Tier) -> (Pipeline<Engine<Verdict>>, Vec<Person>) {
     (Pipeline::new(ISSUER.into(), registry, key_holder, tier), people)
 }
 
+/// The model of everybody's vectors.
+pub(crate) fn model() -> Model {
+    Model::of("facenet-128", 128).expect("a width")
+}
+
 /// A random direction: two of them are far apart in 128 dimensions.
-pub(crate) fn face(rng: &mut StdRng) -> [f32; DIM] {
+pub(crate) fn face(rng: &mut StdRng) -> [f32; 128] {
     std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0)
 }
 

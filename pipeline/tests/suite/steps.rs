@@ -356,7 +356,7 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
     let session = in_session(&mut shared).id;
     let sealed_for = SealedFor { session, nonce: shared.nonce.clone(), issued_at: NOW };
     let context = sealed_for.context(&TENANT, &shared.template.handle);
-    let share = Share::random(&mut StdRng::seed_from_u64(5));
+    let share = Share::random(trefoil_matching::Width::W128, &mut StdRng::seed_from_u64(5));
     let sealed = world.key_holder.sealing_key().seal(&context, &share);
     shared.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for }));
     let lanes = vec![world.request(0, 0, 0), shared, world.request(2, 2, 2)];
@@ -412,7 +412,10 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
 ) {
     let world = World::proven(cache);
     let attempts = AttemptPolicy { attempts_per_generation: 2, ..AttemptPolicy::UNLIMITED };
-    world.key_holder.set_policy(TENANT, DecisionPolicy { threshold: 18_000, attempts }).expect("known");
+    world
+        .key_holder
+        .set_policy(TENANT, DecisionPolicy::new(crate::world::model(), 18_000, attempts))
+        .expect("known");
     let (pipeline, jobs) = counting(&world);
     let mut worker = pipeline.worker();
     let clock = clock();
@@ -511,7 +514,7 @@ pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdic
         let key_holder =
             KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
         let holder = QuorumHolder::new(key_holder.into(), pieces).expect("its first pieces");
-        let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::UNLIMITED };
+        let policy = DecisionPolicy::new(crate::world::model(), 0, AttemptPolicy::UNLIMITED);
         holder.create_tenant(TENANT, policy).expect("a new tenant");
         holder.seat_key(TENANT, [0; 3]).expect("known")
     });

@@ -11,12 +11,12 @@ use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::{KeySetStatus, ProbeMode, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
-    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolderError, KeyHolding, KeyStructure, Lane,
-    Local, MemoryVault, PublicKey, Reply, Request, Template, TemplateName, Tier, split, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyHolderError, KeyHolding, KeyStructure, Lane,
+    Local, MemoryVault, Model, PublicKey, Reply, Request, Template, TemplateName, Tier, split, unblind,
 };
 use trefoil_pipeline::{
-    Backing, Clock, InSession, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Tenants,
-    Verdict,
+    Backing, Calibrated, Clock, InSession, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId,
+    Tenants, Verdict,
 };
 use trefoil_sign::SigningKeys;
 use trefoil_zkp::chain::{Chain, Reveal};
@@ -35,7 +35,7 @@ pub(crate) const CHAINED: usize = 21;
 pub(crate) const THRESHOLD: i32 = 18_000;
 
 pub(crate) struct Person {
-    pub(crate) face: [f32; DIM],
+    pub(crate) face: [f32; 128],
     pub(crate) envelope: ProofEnvelope,
     pub(crate) session: SessionId,
     pub(crate) handle: Handle,
@@ -100,7 +100,12 @@ fn people() -> (Vec<Person>, [u8; 32]) {
     (people, *tree.root().as_bytes())
 }
 
-fn unit(rng: &mut StdRng) -> [f32; DIM] {
+/// The model of everybody's vectors.
+pub(crate) fn model() -> Model {
+    Model::of("facenet-128", 128).expect("a width")
+}
+
+fn unit(rng: &mut StdRng) -> [f32; 128] {
     std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0)
 }
 
@@ -155,7 +160,7 @@ impl<C: Cache<Verdict>> World<C> {
         let (people, root) = &*PEOPLE_ONCE;
         let mut rng = StdRng::seed_from_u64(2);
         let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("key-holder");
-        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
+        let policy = DecisionPolicy::new(model(), THRESHOLD, AttemptPolicy::UNLIMITED);
         let key = key_holder.create_tenant(TENANT, keys, policy).expect("tenant");
         let templates = people
             .iter()
@@ -163,7 +168,7 @@ impl<C: Cache<Verdict>> World<C> {
             .map(|(person, lane)| {
                 let (blinded, blind) = split(&Embedding::quantise(&person.face).expect("face"), &mut rng);
                 let encrypted =
-                    key_holder.enrol(named(person, 5), lane, &blinded.into(), NOW).expect("enrol");
+                    key_holder.enrol(named(person, 5), lane, model(), &blinded.into(), NOW).expect("enrol");
                 unblind(encrypted, blind)
             })
             .collect();
@@ -203,9 +208,7 @@ impl<C: Cache<Verdict>> World<C> {
             policy: Policy {
                 id: 1,
                 version: 4,
-                threshold: THRESHOLD,
-                fmr_class: 3,
-                embedder: "facenet-128".into(),
+                models: vec![Calibrated::new("facenet-128", 128, THRESHOLD, 3).expect("a width")],
                 proof_level,
                 attestation_lifetime_s: 60,
                 probe: match self.key.structure() {

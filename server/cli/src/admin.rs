@@ -440,6 +440,7 @@ fn policy_of(embedder: String, threshold: Threshold, audiences: Vec<String>, lev
         attempts: trefoil_service::tenants::tenant::AttemptPolicy::default(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         dimension: trefoil_api::DIM as u32,
+        previous: None,
         sessions_in_memory: None,
         probe: ProbeMode::Plain,
     }

@@ -266,7 +266,7 @@ fn photographs(data: &Path) -> Result<[Row; 2], String> {
     let set = EmbeddingSet::load(&data.join("x.npy"), &data.join("y.npy")).map_err(|e| unusable(&e))?;
     let trials = Protocol::Enrol1.split(&set).map_err(|e| unusable(&e))?;
     let (threshold, _) =
-        Threshold::FmrClass(Threshold::DEFAULT_CLASS).score(EMBEDDER).expect("it is calibrated");
+        Threshold::FmrClass(Threshold::DEFAULT_CLASS).score(EMBEDDER, 128).expect("it is calibrated");
     let score = |a: &Row, b: &Row| Some(Embedding::quantise(a).ok()?.dot(&Embedding::quantise(b).ok()?));
     let pair = trials.probes.iter().find_map(|probe| {
         let own = trials.templates.iter().find(|template| template.person == probe.person)?;

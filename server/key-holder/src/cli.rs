@@ -22,7 +22,7 @@ use trefoil_host::logging::Logging;
 use trefoil_host::output;
 use trefoil_host::settings::listen_address;
 use trefoil_host::systemd;
-use trefoil_matching::{AttemptPolicy, DecisionPolicy, TemplateName};
+use trefoil_matching::{AttemptPolicy, DecisionPolicy, Model, TemplateName};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_types::{Handle, TenantId};
 
@@ -176,6 +176,12 @@ enum Command {
 /// The policy of a tenant.
 #[derive(Debug, Args)]
 struct PolicyArgs {
+    /// The tenant's model, as its policy names it. People who are enrolled with another one are refused from now on.
+    #[arg(long)]
+    embedder: String,
+    /// Numbers in the model's vectors.
+    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u16).range(2..=512))]
+    dimension: u16,
     /// Lowest score that is accepted.
     #[arg(long, allow_negative_numbers = true)]
     threshold: i32,
@@ -212,7 +218,8 @@ impl PolicyArgs {
             attempts_per_day,
             attempts_per_generation,
         };
-        DecisionPolicy { threshold, attempts }
+        let model = Model::of(&self.embedder, self.dimension.into()).expect("a dimension within its range");
+        DecisionPolicy::new(model, threshold, attempts)
     }
 }
 

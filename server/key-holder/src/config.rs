@@ -248,9 +248,10 @@ impl Config {
 impl PolicyLimits {
     /// Refuses a policy that is laxer than its limits.
     pub(crate) fn check(&self, policy: &DecisionPolicy) -> Result<(), String> {
-        let DecisionPolicy { threshold, attempts } = *policy;
+        let DecisionPolicy { threshold, previous, attempts, .. } = *policy;
+        let lowest = previous.map_or(threshold, |(_, previous)| previous.min(threshold));
         let at_least = [
-            ("threshold", i64::from(threshold), i64::from(self.threshold_min)),
+            ("threshold", i64::from(lowest), i64::from(self.threshold_min)),
             ("delay_s", clamped(attempts.delay_s), clamped(self.delay_s_min)),
         ];
         let at_most = [
@@ -280,7 +281,7 @@ fn clamped(value: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trefoil_matching::AttemptPolicy;
+    use trefoil_matching::{AttemptPolicy, Model};
 
     fn load(text: &str) -> Result<Config, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
@@ -341,7 +342,7 @@ mod tests {
     #[test]
     fn a_policy_may_be_stricter_and_not_laxer() {
         let limits = Config::embedded().policy;
-        let strict = DecisionPolicy { threshold: 18_000, attempts: AttemptPolicy::default() };
+        let strict = DecisionPolicy::new(Model::of("model", 128).unwrap(), 18_000, AttemptPolicy::default());
         assert_eq!(limits.check(&strict), Ok(()));
         let lax = |name: &str, change: fn(&mut DecisionPolicy)| {
             let mut policy = strict;
@@ -350,6 +351,7 @@ mod tests {
             assert!(refused.contains(&format!(": {name} is")), "{refused}");
         };
         lax("threshold", |policy| policy.threshold = 5999);
+        lax("threshold", |policy| policy.previous = Some((policy.model, 5999)));
         lax("consecutive", |policy| policy.attempts.consecutive = 11);
         lax("delay_s", |policy| policy.attempts.delay_s = 29);
         lax("failures_per_day", |policy| policy.attempts.failures_per_day = 101);

@@ -257,6 +257,7 @@ fn outcome(reply: &Result<Reply, KeyHolderError>) -> &'static str {
         KeyHolderError::Rotation => "rotation",
         KeyHolderError::Threshold(_) => "threshold",
         KeyHolderError::OtherThreshold(_) => "other-threshold",
+        KeyHolderError::Model => "model",
         KeyHolderError::Vault(_) | KeyHolderError::Unavailable(_) => "unavailable",
         KeyHolderError::OneAway(_) => "one-away",
         KeyHolderError::Forbidden(_) => "forbidden",

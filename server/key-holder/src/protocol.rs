@@ -12,13 +12,13 @@ use serde::{Serialize, Serializer};
 use std::time::Duration;
 use trefoil_matching::quorum::{Parts, SeatJob};
 use trefoil_matching::{
-    BlindedCiphertext, BlindedTemplate, EncryptedProbes, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError,
-    KeyStructure, MatchJob, ProbeJob, PublicKey, Reply, Request, SealedShare, Status, Template,
+    BlindedCiphertext, EncryptedProbes, IDEMPOTENCY_KEY_BYTES_MAX, KeyHolderError, KeyStructure, MatchJob,
+    ProbeJob, PublicKey, Reply, Request, SealedShare, Share, Status, Template, Width,
 };
 use zeroize::Zeroizing;
 
 /// Protocol and version in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/10";
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/11";
 /// Longest pause between two requests. Gateways do not use a connection that has been idle for half as long.
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(600);
 /// Bytes of a header: the frame's length, and the kind of a request.
@@ -29,9 +29,12 @@ const REST_BYTES_MAX: usize = 256;
 pub(crate) const REPLY_BYTES_MAX: usize = REST_BYTES_MAX
     + longest(
         PublicKey::BYTES_MAX * 2,
-        longest(2 * Template::bytes(KeyStructure::PerSubject), Template::bytes(KeyStructure::PerTenant)),
+        longest(
+            longest(2 * Template::bytes(KeyStructure::PerSubject), Template::bytes(KeyStructure::PerTenant)),
+            EncryptedProbes::BYTES_MAX,
+        ),
     );
-const _: () = assert!(EncryptedProbes::BYTES < REPLY_BYTES_MAX && STATUS_BYTES_MAX < REPLY_BYTES_MAX);
+const _: () = assert!(STATUS_BYTES_MAX < REPLY_BYTES_MAX);
 /// Identifiers, and counts of ten bytes at most.
 const STATUS_BYTES_MAX: usize =
     Status::FROZEN_MAX * 16 + 2 * Status::COUNTED_MAX * (16 + 10) + REST_BYTES_MAX;
@@ -65,7 +68,7 @@ static KINDS: [Kind; 22] = [
     kind("encrypt-probes", Right::Match, ProbeJob::BYTES_MAX),
     kind("create-tenant", Right::Match, 0),
     kind("public-keys", Right::Match, 0),
-    kind("enrol", Right::Match, SealedShare::BYTES + IDEMPOTENCY_KEY_BYTES_MAX),
+    kind("enrol", Right::Match, SealedShare::bytes(Width::W512) + IDEMPOTENCY_KEY_BYTES_MAX),
     kind("shred", Right::Match, 0),
     kind("begin-rotation", Right::Match, 0),
     kind("renew", Right::Match, BlindedCiphertext::BYTES),
@@ -79,7 +82,7 @@ static KINDS: [Kind; 22] = [
     kind("reset-malformed", Right::Operate, 0),
     kind("decide", Right::Match, *SeatJob::BYTES.end()),
     kind("contribute", Right::Match, 0),
-    kind("enrol", Right::Match, BlindedTemplate::BYTES),
+    kind("enrol", Right::Match, Share::bytes(Width::W512)),
     kind("parts", Right::Peer, Parts::BYTES),
     kind("public-keys", Right::Match, 0),
     // A gateway that could do this would have unlimited failures a day.

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_matching::{
-    AttemptRecord, EpochRecord, Handle, KeyStructure, Lane, StoreAge, SubjectRecord, TenantId, TenantRecord,
-    Vault, VaultError, VaultState,
+    AttemptRecord, DecisionPolicy, EpochRecord, Handle, KeyStructure, Lane, StoreAge, SubjectRecord,
+    TenantId, TenantRecord, Vault, VaultError, VaultState,
 };
 use trefoil_storage::data_dir::DatabaseFile;
 use trefoil_storage::database::{Count, Database, RowKey, StoreError, Survives, check_copy, fault};
@@ -201,7 +201,10 @@ impl Vault for SqliteVault {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
         let rows: Vec<Tenant> = self.database.read(|rows| rows.select("", &[])).map_err(failed)?;
         rows.into_iter()
-            .map(|Tenant { tenant, keys, policy, malformed, forgiven }| {
+            .map(|row| {
+                let Tenant { tenant, keys, model, threshold, attempts, malformed, forgiven, .. } = row;
+                let previous = row.previous_model.zip(row.previous_threshold);
+                let policy = DecisionPolicy { model, threshold, previous, attempts };
                 let keys = KeyStructure::from_code(keys)
                     .ok_or_else(|| VaultError(format!("key structure {keys} does not exist")))?;
                 let epochs = self.epochs(&tenant, keys)?;
@@ -216,12 +219,20 @@ impl Vault for SqliteVault {
         rows.into_iter()
             .map(
                 |Subject {
-                     handle, generation, lane, epoch, renewed_from, wrapped_salt, attempts, ..
+                     handle,
+                     generation,
+                     lane,
+                     model,
+                     epoch,
+                     renewed_from,
+                     wrapped_salt,
+                     attempts,
+                     ..
                  }| {
                     let salt = self.secret(&salt_name(tenant, &handle, generation, epoch), &wrapped_salt)?;
                     let lane =
                         Lane::new(lane).ok_or_else(|| VaultError(format!("lane {lane} does not exist")))?;
-                    Ok(SubjectRecord { handle, generation, lane, epoch, renewed_from, salt, attempts })
+                    Ok(SubjectRecord { handle, generation, lane, model, epoch, renewed_from, salt, attempts })
                 },
             )
             .collect()
@@ -237,8 +248,18 @@ impl Vault for SqliteVault {
             wrapped_tags: self.key.wrap(&tags_name(tenant, *epoch), tags.as_flattened()),
         };
         let epochs: Vec<Epoch> = epochs.iter().map(wrapped).collect();
-        let (tenant, keys, policy) = (*tenant, keys.code(), *policy);
-        let own = Tenant { tenant, keys, policy, malformed: *malformed, forgiven: *forgiven };
+        let DecisionPolicy { model, threshold, previous, attempts } = *policy;
+        let own = Tenant {
+            tenant: *tenant,
+            keys: keys.code(),
+            model,
+            threshold,
+            previous_model: previous.map(|(model, _)| model),
+            previous_threshold: previous.map(|(_, threshold)| threshold),
+            attempts,
+            malformed: *malformed,
+            forgiven: *forgiven,
+        };
         let write = move |rows: &Connection| {
             rows.put(&own)?;
             // One that is there stays as it is.
@@ -281,12 +302,13 @@ impl Vault for SqliteVault {
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        let SubjectRecord { handle, generation, lane, epoch, renewed_from, salt, attempts } = record;
+        let SubjectRecord { handle, generation, lane, model, epoch, renewed_from, salt, attempts } = record;
         let new = Subject {
             tenant: *tenant,
             handle: *handle,
             generation: *generation,
             lane: lane.index() as u8,
+            model: *model,
             epoch: *epoch,
             renewed_from: *renewed_from,
             wrapped_salt: self.key.wrap(&salt_name(tenant, handle, *generation, *epoch), salt),

@@ -221,7 +221,7 @@ pub enum Refused {
     #[error(transparent)]
     OpenShare(ShareError),
     /// A malformed share for the key-holder.
-    #[error("expected {} bytes", SealedShare::BYTES)]
+    #[error("expected {} bytes", SealedShare::bytes(trefoil_matching::Width::W128))]
     SealedShareLength,
     /// A share that the key-holder cannot open for this request.
     #[error(

@@ -271,6 +271,7 @@ fn policy() -> Policy {
         attestation_lifetime_s: 120,
         probe: ProbeMode::Plain,
         dimension: trefoil_api::DIM as u32,
+        previous: None,
         sessions_in_memory: None,
     }
 }

@@ -9,6 +9,7 @@ mod sqlite;
 pub use rows::{Records, Rows, Valued, key};
 pub use sqlite::schema;
 
+use trefoil_matching::Model;
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// The kind of a column.
@@ -101,6 +102,18 @@ macro_rules! names {
 }
 names!(ApiKeyId, Handle, OperatorId, SessionId, TenantId);
 
+impl Column for Model {
+    const KIND: Kind = Kind::Bytes;
+
+    fn value(&self) -> Value<'_> {
+        Value::Bytes(Some(self.as_bytes()))
+    }
+
+    fn of(value: Value<'_>) -> Option<Model> {
+        Column::of(value).and_then(Model::from_bytes)
+    }
+}
+
 impl<const N: usize> Column for [u8; N] {
     const KIND: Kind = Kind::Bytes;
 
@@ -160,8 +173,10 @@ impl<C: Column> Column for Option<C> {
 }
 
 /// The parameters of a statement: one more than the columns of the widest table.
-pub const PLACES: [&str; 16] =
-    ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16"];
+pub const PLACES: [&str; 17] = [
+    "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16",
+    "$17",
+];
 
 /// What a table is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -95,7 +95,8 @@ fn facenet_thresholds_are_the_recorded_ones() {
     assert_eq!(thresholds, [11781, 16046, 21362]);
     let refused = thresholds.map(|threshold| format!("{:.2}", 100.0 * (1.0 - accuracy.at(threshold).tar)));
     assert_eq!(refused, ["0.31", "2.57", "23.03"]);
-    let of_policy = [2, 3, 4].map(|class| trefoil_types::Threshold::FmrClass(class).refuses("facenet-128"));
+    let of_policy =
+        [2, 3, 4].map(|class| trefoil_types::Threshold::FmrClass(class).refuses("facenet-128", 128));
     assert_eq!(of_policy.map(|share| format!("{:.2}", 100.0 * share.unwrap())), refused, "those of a policy");
     let classes = ["2 | 11,781 | 0.31", "3 | 16,046 | 2.57", "4 | 21,362 | 23.03"];
     let page =
@@ -107,6 +108,6 @@ fn facenet_thresholds_are_the_recorded_ones() {
 fn arcface_cut_to_128_numbers_is_refused_by_the_threshold_of_facenet() {
     let trials = Protocol::Enrol1.split(&set("lfw_arcface128")).unwrap();
     let accuracy = Accuracy::new(&trials, &plain_scores(&trials)).unwrap();
-    let (threshold, _) = trefoil_types::Threshold::FmrClass(4).score("facenet-128").unwrap();
+    let (threshold, _) = trefoil_types::Threshold::FmrClass(4).score("facenet-128", 128).unwrap();
     assert_eq!(format!("{:.1}", 395.0 * (1.0 - accuracy.at(threshold).tar)), "212.0");
 }

@@ -171,6 +171,7 @@ impl Lately {
 mod tests {
     use super::*;
 
+    use crate::Width;
     use crate::vault::MemoryVault;
     use rand::rngs::StdRng;
     use rand::{RngExt as _, SeedableRng as _};
@@ -184,7 +185,7 @@ mod tests {
     }
 
     fn share(name: u8) -> SealedShare {
-        SealedShare::from_bytes(&[name; SealedShare::BYTES]).expect("as many bytes")
+        SealedShare::from_bytes(Width::W128, &[name; SealedShare::bytes(Width::W128)]).expect("as many bytes")
     }
 
     /// Claim M16.

@@ -4,8 +4,8 @@ use super::{KeyHolder, Once, Threads, known};
 use crate::tenant::{Count, Tenant};
 use crate::{
     AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, KeyHolderError,
-    KeyStructure, Lane, LaneSet, PublicKey, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
-    Vault, VaultError, VaultState, system_entropy,
+    KeyStructure, Lane, LaneSet, Model, PublicKey, SubjectRecord, Template, TemplateName, TenantId,
+    TenantRecord, Vault, VaultError, VaultState, system_entropy,
 };
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -179,14 +179,15 @@ impl KeyHolder {
         Ok(known(&self.tenants(), &tenant)?.locked_out(now))
     }
 
-    /// Encrypts a blinded template into `lane` under the tenant's newest keys and a fresh salt. `now` is in unix seconds.
+    /// Encrypts a blinded template of a model's vector into `lane` under the tenant's newest keys and a fresh salt. `now` is in unix seconds.
     ///
     /// # Errors
-    /// [`KeyHolderError`] when the tenant is unknown, the generation exists, a sealed share does not open or the vault fails.
+    /// [`KeyHolderError`] when the tenant is unknown or the model not its own, the generation exists, a sealed share does not open or the vault fails.
     pub fn enrol(
         &self,
         name: TemplateName,
         lane: Lane,
+        model: Model,
         template: &ForKeyHolder,
         now: u64,
     ) -> Result<EncryptedTemplate, KeyHolderError> {
@@ -198,13 +199,17 @@ impl KeyHolder {
         let opened;
         let share = match template {
             // A party that splits a template itself has seen it, so this is only for tenants with plain probes.
-            ForKeyHolder::Open(blinded) => blinded.share(),
+            ForKeyHolder::Open(blinded) => {
+                of.check_model(model, blinded.share())?;
+                blinded.share()
+            }
             ForKeyHolder::Sealed(sealed) => {
                 let mut only = LaneSet::EMPTY;
                 only.insert(lane);
                 let context = sealed.context(&tenant, &handle);
                 let share = self.opening.open(&context, &sealed.sealed);
                 opened = share.map_err(|_| KeyHolderError::SealedShares(only))?;
+                of.check_model(model, &opened)?;
                 if self.opened.is_fresh(sealed.issued_at, now) {
                     self.opened.note(&*self.vault, sealed.issued_at)?;
                 }
@@ -219,6 +224,7 @@ impl KeyHolder {
             handle,
             generation,
             lane,
+            model,
             epoch: epoch.number(),
             renewed_from: None,
             salt: [0; 32],
@@ -231,7 +237,9 @@ impl KeyHolder {
         let ciphertext = epoch.encrypt(&record, share, &mut rng);
         of.counts.add(Count::Enrolments, 1);
         let epoch = epoch.number();
-        Ok(EncryptedTemplate { template: Template { tenant, handle, generation, lane, epoch, ciphertext } })
+        Ok(EncryptedTemplate {
+            template: Template { tenant, handle, generation, lane, model, epoch, ciphertext },
+        })
     }
 
     /// Erases the salt of a template's key, which makes the template undecryptable. Shredding twice succeeds.
@@ -286,10 +294,7 @@ impl KeyHolder {
 }
 
 fn check_threshold(policy: &DecisionPolicy) -> Result<(), KeyHolderError> {
-    let threshold = policy.threshold;
-    if (-NORM_SQUARED_MAX..=NORM_SQUARED_MAX).contains(&threshold) {
-        Ok(())
-    } else {
-        Err(KeyHolderError::Threshold(threshold))
-    }
+    let possible = -NORM_SQUARED_MAX..=NORM_SQUARED_MAX;
+    let outside = policy.models().map(|(_, threshold)| threshold).find(|score| !possible.contains(score));
+    outside.map_or(Ok(()), |threshold| Err(KeyHolderError::Threshold(threshold)))
 }

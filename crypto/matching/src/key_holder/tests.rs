@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    AttemptPolicy, DecisionPolicy, KeyStructure, Matcher, MemoryVault, Template, TemplateName, split, unblind,
+    AttemptPolicy, DecisionPolicy, KeyStructure, Matcher, MemoryVault, Model, Template, TemplateName, split,
+    unblind,
 };
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -11,13 +12,14 @@ use trefoil_kernels::Tier;
 use trefoil_types::{BatchId, Handle};
 
 const NOW: u64 = 1_800_000_000;
+const MODEL: Model = Model::from_bytes([1; Model::BYTES]).expect("a width");
 const TENANT: TenantId = TenantId::new([7; 16]);
 
 /// A key-holder with eight people of one tenant, and an honest job of theirs.
 fn eight() -> (KeyHolder, MatchJob) {
     let mut rng = StdRng::seed_from_u64(1);
     let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
-    let policy = DecisionPolicy { threshold: -32_768, attempts: AttemptPolicy::default() };
+    let policy = DecisionPolicy::new(MODEL, -32_768, AttemptPolicy::default());
     let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("new");
     key_holder.create_tenant(TenantId::new([8; 16]), KeyStructure::PerSubject, policy).expect("new");
     let face = Embedding::quantise(&[1.0; 128]).expect("a vector");
@@ -26,7 +28,7 @@ fn eight() -> (KeyHolder, MatchJob) {
             let (blinded, blind) = split(&face, &mut rng);
             let name = TemplateName { tenant: TENANT, handle: Handle::new([i; 32]), generation: 0 };
             let lane = Lane::new(i).expect("below 32");
-            unblind(key_holder.enrol(name, lane, &blinded.into(), NOW).expect("new"), blind)
+            unblind(key_holder.enrol(name, lane, MODEL, &blinded.into(), NOW).expect("new"), blind)
         })
         .collect();
     let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
@@ -78,7 +80,7 @@ fn a_forged_descriptor_is_refused_before_there_is_memory_to_decrypt_in() {
 fn a_batch_with_a_lane_that_has_no_attempt_left_is_refused_before_anything_is_decrypted() {
     let (key_holder, honest) = eight();
     let none = AttemptPolicy { attempts_per_day: 0, ..AttemptPolicy::default() };
-    key_holder.set_policy(TENANT, DecisionPolicy { threshold: -32_768, attempts: none }).expect("known");
+    key_holder.set_policy(TENANT, DecisionPolicy::new(MODEL, -32_768, none)).expect("known");
     let outcome = key_holder.decide(&honest, NOW);
     assert!(matches!(outcome, Err(KeyHolderError::NoAttempts(lanes)) if lanes.bits() == 0xff), "{outcome:?}");
     assert!(!has_decrypted(&key_holder));

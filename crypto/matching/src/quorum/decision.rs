@@ -70,14 +70,15 @@ impl QuorumHolder {
             [0, 1].map(|which| {
                 let (piece, master) = (self.seat().pieces()[which], &self.pieces.masters[which]);
                 let (other, shadow) = job.lacking(piece);
-                let keys: Vec<SubjectKey> =
-                    admitted.keys.iter().flatten().map(|key| master.key(key)).collect();
+                let keys: Vec<(usize, SubjectKey)> =
+                    admitted.keys().map(|(lane, key)| (lane, master.key(key))).collect();
                 let batches = [
                     (Of::Batch, &job.masked),
                     (Of::Witness(self.seat()), job.own.witness.batch()),
                     (Of::Witness(other), shadow),
                 ];
-                scratch.decryptor.partials(master, &keys, batches, &job.digest)
+                let keys = keys.iter().map(|(lane, key)| (*lane, key));
+                scratch.decryptor.partials(master, keys, batches, &job.digest)
             })
         });
         let [[a, of_a, for_a], [b, of_b, for_b]] = made;

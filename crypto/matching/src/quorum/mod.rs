@@ -6,7 +6,7 @@
 
 mod contributions;
 mod decision;
-mod hash;
+pub(crate) mod hash;
 mod job;
 mod parts;
 mod pieces;
@@ -23,7 +23,7 @@ use crate::template::Ciphertext;
 use crate::tenant::Count;
 use crate::{
     AttemptRecord, BlindedTemplate, DecisionPolicy, EncryptedTemplate, EpochRecord, KeyHolder,
-    KeyHolderError, KeyStructure, Lane, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
+    KeyHolderError, KeyStructure, Lane, Model, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
 };
 use contributions::Contributions;
 use hash::hash;
@@ -39,6 +39,8 @@ pub struct SeatEnrolment {
     pub name: TemplateName,
     /// Where.
     pub lane: Lane,
+    /// The model of its vector.
+    pub model: Model,
     /// The key-holders' share.
     pub template: BlindedTemplate,
     /// Each seat's contribution to the salt, in order.
@@ -154,14 +156,15 @@ impl QuorumHolder {
     /// # Panics
     /// Never: a seat has two pieces.
     pub fn enrol(&self, enrolment: &SeatEnrolment) -> Result<[EncryptedTemplate; 2], KeyHolderError> {
-        let SeatEnrolment { name, lane, template, contributions } = enrolment;
-        let (TemplateName { tenant, handle, generation }, lane) = (*name, *lane);
+        let SeatEnrolment { name, lane, model, template, contributions } = enrolment;
+        let (TemplateName { tenant, handle, generation }, lane, model) = (*name, *lane, *model);
         let own = contributions[self.seat().index()];
         if !self.contributions.take(name, &own) {
             return Err(KeyHolderError::forbidden("the enrolment lacks this key-holder's contribution"));
         }
         let tenants = self.key_holder.tenants();
         let of = known(&tenants, &tenant)?;
+        of.check_model(model, template.share())?;
         // The inputs of the key derivation come first, so that no contribution can stand for another subject's.
         let contributed = contributions.as_flattened();
         let salt = hash(&[
@@ -175,7 +178,8 @@ impl QuorumHolder {
         let epoch = of.newest()?;
         let number = epoch.number();
         let renewed_from = None;
-        let record = SubjectRecord { handle, generation, lane, epoch: number, renewed_from, salt, attempts };
+        let record =
+            SubjectRecord { handle, generation, lane, model, epoch: number, renewed_from, salt, attempts };
         of.insert(self.key_holder.vault(), &epoch, &record)?;
         of.counts.add(Count::Enrolments, 1);
         let subject = epoch.subject_key(&record);
@@ -183,9 +187,11 @@ impl QuorumHolder {
         let mut parts =
             self.pieces.seat.pieces().into_iter().zip(&self.pieces.masters).map(|(piece, master)| {
                 let share = (piece == Piece::ALL[0]).then_some(template.share());
-                let ciphertext = basis.encrypt_piece(&master.key(&subject), lane.index(), share);
+                let ciphertext =
+                    basis.encrypt_piece(&master.key(&subject), lane.index(), model.width(), share);
                 let ciphertext = Ciphertext::Own(ciphertext);
-                let template = Template { tenant, handle, generation, lane, epoch: number, ciphertext };
+                let template =
+                    Template { tenant, handle, generation, lane, model, epoch: number, ciphertext };
                 EncryptedTemplate { template }
             });
         Ok([parts.next(), parts.next()].map(|part| part.expect("a seat has two pieces")))

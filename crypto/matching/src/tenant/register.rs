@@ -6,14 +6,15 @@ use crate::attempts::Ledger;
 use crate::epoch::Epoch;
 use crate::tenant::subjects::Subject;
 use crate::{
-    DecisionPolicy, EpochRecord, Handle, KeyHolderError, Lane, LaneSet, SubjectRecord, TenantRecord, Vault,
+    DecisionPolicy, EpochRecord, Handle, KeyHolderError, Lane, LaneSet, Model, SubjectRecord, TenantRecord,
+    Vault,
 };
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "no batch takes it")]
 use std::sync::{Mutex, MutexGuard};
-use trefoil_bfv::SubjectKey;
+use trefoil_bfv::{Share, SubjectKey};
 
 /// Lets one change in at a time.
 #[derive(Default)]
@@ -29,6 +30,7 @@ pub(crate) struct Renewal {
     /// The template's present key.
     pub(crate) key: SubjectKey,
     pub(crate) lane: Lane,
+    pub(crate) model: Model,
     /// The ledger that is charged.
     pub(crate) ledger: Arc<Ledger>,
     /// Malformed jobs before it.
@@ -120,6 +122,12 @@ impl Tenant {
         Ok(vault.put_tenant(&self.record())?)
     }
 
+    /// Refuses a template of a model that is none of the tenant's, or that has another width.
+    pub(crate) fn check_model(&self, model: Model, share: &Share) -> Result<(), KeyHolderError> {
+        let known = self.state.load().policy.threshold_of(model).is_some();
+        if known && share.width() == model.width() { Ok(()) } else { Err(KeyHolderError::Model) }
+    }
+
     /// Refuses a template that is there already.
     pub(crate) fn check_new(&self, handle: Handle, generation: u32) -> Result<(), KeyHolderError> {
         if self.subjects.contains(&(handle, generation)) {
@@ -178,16 +186,17 @@ impl Tenant {
         let (old, new) = (Arc::clone(&old.epoch), Arc::clone(&new.epoch));
         let found = self.subjects.read(&(*handle, from), |subject| {
             (subject.epoch == old.number())
-                .then(|| (subject.key.clone(), subject.lane, Arc::clone(&subject.ledger)))
+                .then(|| (subject.key.clone(), subject.lane, subject.model, Arc::clone(&subject.ledger)))
         });
-        let (key, lane, ledger) = found.flatten().ok_or(KeyHolderError::UnknownSubjects(LaneSet::EMPTY))?;
+        let (key, lane, model, ledger) =
+            found.flatten().ok_or(KeyHolderError::UnknownSubjects(LaneSet::EMPTY))?;
         if !ledger.charge_renewal(&state.policy.attempts) {
             return Err(KeyHolderError::NoAttempts(only(lane)));
         }
         let record = ledger.record();
         vault.put_attempts(&self.id, &[(*handle, ledger.generation(), record)])?;
         ledger.recorded(&record);
-        Ok(Renewal { old, new, key, lane, ledger, malformed: state.malformed })
+        Ok(Renewal { old, new, key, lane, model, ledger, malformed: state.malformed })
     }
 
     /// Adds the generation that `from` was renewed as, in place of one that was made before. Both share one ledger, whatever the record

@@ -6,7 +6,7 @@
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
 use crate::names::{Name, NameHash};
-use crate::{Lane, SubjectRecord};
+use crate::{Lane, Model, SubjectRecord};
 use papaya::HashMap;
 use std::sync::Arc;
 use trefoil_bfv::SubjectKey;
@@ -14,6 +14,7 @@ use trefoil_bfv::SubjectKey;
 /// One template of a subject.
 pub(crate) struct Subject {
     pub(crate) lane: Lane,
+    pub(crate) model: Model,
     pub(crate) epoch: u32,
     /// The generation that it was made of while the keys were rotated.
     pub(crate) renewed_from: Option<u32>,
@@ -30,8 +31,8 @@ pub(crate) struct Subjects {
 
 impl Subject {
     pub(crate) fn of(epoch: &Epoch, record: &SubjectRecord, ledger: Arc<Ledger>) -> Subject {
-        let SubjectRecord { lane, renewed_from, .. } = *record;
-        Subject { lane, epoch: epoch.number(), renewed_from, key: epoch.subject_key(record), ledger }
+        let SubjectRecord { lane, model, renewed_from, .. } = *record;
+        Subject { lane, model, epoch: epoch.number(), renewed_from, key: epoch.subject_key(record), ledger }
     }
 }
 
@@ -101,6 +102,7 @@ mod tests {
         let salt = Salt::from_bytes([1; 32]);
         Subject {
             lane: Lane::new(3).expect("below 32"),
+            model: Model::of("model", 128).expect("a width"),
             epoch,
             renewed_from: None,
             key: MasterKey::from_bytes([2; 32]).subject_key(&Handle::new([3; 32]), 0, &salt),

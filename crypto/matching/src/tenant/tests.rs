@@ -12,6 +12,7 @@ use trefoil_bfv::Embedding;
 use trefoil_types::BatchId;
 
 const NOW: u64 = 1_800_000_000;
+const MODEL: Model = Model::from_bytes([1; Model::BYTES]).expect("a width");
 const ID: TenantId = TenantId::new([7; 16]);
 const NAME: Name = (Handle::new([1; 32]), 0);
 
@@ -24,7 +25,7 @@ fn enrol(key_holder: &KeyHolder, name: u8, rng: &mut StdRng) -> Template {
     let (blinded, share) = split(&face(), rng);
     let lane = Lane::new(name).expect("below 32");
     let name = TemplateName { tenant: ID, handle: Handle::new([name; 32]), generation: 0 };
-    unblind(key_holder.enrol(name, lane, &blinded.into(), NOW).expect("new"), share)
+    unblind(key_holder.enrol(name, lane, MODEL, &blinded.into(), NOW).expect("new"), share)
 }
 
 fn face() -> Embedding {
@@ -49,7 +50,7 @@ fn a_failure_that_is_counted_while_a_renewal_is_written_is_not_forgotten() {
         Ok(())
     }));
     let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rng, NOW).expect("an empty vault");
-    let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+    let policy = DecisionPolicy::new(MODEL, 0, AttemptPolicy::default());
     key_holder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
     let template = enrol(&key_holder, 1, &mut rng);
     key_holder.begin_rotation(ID).expect("known");
@@ -74,7 +75,7 @@ impl Job {
         let mut rng = StdRng::seed_from_u64(1);
         let key_holder =
             KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, NOW).expect("an empty vault");
-        let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+        let policy = DecisionPolicy::new(MODEL, 0, AttemptPolicy::default());
         let key = key_holder.create_tenant(ID, KeyStructure::PerSubject, policy).expect("new");
         let templates = [1, 2].map(|name| enrol(&key_holder, name, &mut rng));
         let face = face();

@@ -142,6 +142,7 @@ fn policy() -> Policy {
         attempts: AttemptPolicy::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         dimension: trefoil_api::DIM as u32,
+        previous: None,
         sessions_in_memory: None,
         probe: ProbeMode::Plain,
     }

@@ -224,7 +224,7 @@ async fn garbage_shares_match_sometimes_and_garbage_vectors_never() {
     let requests: Vec<Authentication> = (0..200)
         .map(|nonce| {
             let mut request = shared(&service, &key, &people[0], &people[0].face, nonce);
-            let garbage = trefoil_split::Share::random(&mut rand::rng());
+            let garbage = trefoil_split::Share::random(trefoil_split::Width::W128, &mut rand::rng());
             request.shares.as_mut().unwrap().open = Base64(garbage.to_bytes().to_vec());
             sign(&mut request, &people[0].key);
             request

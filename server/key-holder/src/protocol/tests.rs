@@ -6,11 +6,16 @@ use rand::{Rng as _, SeedableRng as _};
 use std::sync::Arc;
 use trefoil_matching::quorum::{Pieces, QuorumHolder};
 use trefoil_matching::{
-    AttemptPolicy, Context, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, LANES, Lane,
-    MatchJob, Matcher, MemoryVault, Renewal, SealedFor, SealedTemplate, SeatEnrolment, Share, SharedProbe,
+    AttemptPolicy, BlindedTemplate, Context, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, LANES, Lane,
+    MatchJob, Matcher, MemoryVault, Model, Renewal, SealedFor, SealedTemplate, SeatEnrolment, Share, SharedProbe,
     Template, TemplateName, TenantId, Tier, blind, split, unblind,
 };
 use trefoil_types::{BatchId, Handle, SessionId};
+
+/// One of the widest.
+fn model() -> Model {
+    Model::of("model", 512).unwrap()
+}
 
 const TENANT: TenantId = TenantId::new([7; 16]);
 const NAME: TemplateName =
@@ -24,7 +29,7 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let policy = DecisionPolicy { threshold: -32_768, attempts: AttemptPolicy::UNLIMITED };
+        let policy = DecisionPolicy::new(model(), -32_768, AttemptPolicy::UNLIMITED);
         World { rng: StdRng::seed_from_u64(1), policy }
     }
 
@@ -35,7 +40,7 @@ impl World {
 
     fn faces(&mut self) -> Vec<(TemplateName, Lane, Embedding)> {
         let person = |index: u8| {
-            let vector: Vec<f32> = (0..128).map(|_| self.rng.next_u32() as f32 - 2e9).collect();
+            let vector: Vec<f32> = (0..512).map(|_| self.rng.next_u32() as f32 - 2e9).collect();
             let name = TemplateName { handle: Handle::new([index; 32]), ..NAME };
             (name, Lane::new(index).unwrap(), Embedding::quantise(&vector).unwrap())
         };
@@ -48,7 +53,7 @@ impl World {
         let people = self.faces();
         let mut enrol = |(name, lane, face): &(TemplateName, Lane, Embedding)| {
             let (blinded, own) = split(face, &mut self.rng);
-            unblind(key_holder.enrol(*name, *lane, &blinded.into(), 0).unwrap(), own)
+            unblind(key_holder.enrol(*name, *lane, model(), &blinded.into(), 0).unwrap(), own)
         };
         let templates: Vec<Template> = people.iter().map(&mut enrol).collect();
         let lanes: Vec<_> = templates.iter().zip(people.iter().map(|(.., face)| face)).collect();
@@ -65,7 +70,7 @@ impl World {
         let people = self.faces();
         let mut enrol = |(name, lane, face): &(TemplateName, Lane, Embedding)| {
             let (blinded, own) = split(face, &mut self.rng);
-            let template = unblind(key_holder.enrol(*name, *lane, &blinded.into(), 0).unwrap(), own);
+            let template = unblind(key_holder.enrol(*name, *lane, model(), &blinded.into(), 0).unwrap(), own);
             let sealed_for = SealedFor { session: SessionId::new([2; 32]), nonce: vec![3; 64], issued_at: 1 };
             let (share, other) = Share::of(face).split(&mut self.rng);
             let sealed = sealing.seal(&sealed_for.context(&TENANT, &name.handle), &other);
@@ -96,7 +101,7 @@ impl World {
             let made = holders.each_mut().map(|holder| {
                 let template = BlindedTemplate::from_bytes(&blinded.to_bytes()).unwrap();
                 let (name, lane) = (*name, *lane);
-                holder.enrol(&SeatEnrolment { name, lane, template, contributions }).unwrap()
+                holder.enrol(&SeatEnrolment { name, lane, model: model(), template, contributions }).unwrap()
             });
             unblind(trefoil_matching::quorum::assemble(&made).unwrap(), own)
         };
@@ -116,19 +121,19 @@ impl World {
         let (job, probes) = self.shared();
         let (_, template) = self.plain();
         let (seat_job, parts) = self.seat();
-        let (blinded, _) = split(&Embedding::quantise(&[1.0; 128]).unwrap(), &mut self.rng);
+        let (blinded, _) = split(&Embedding::quantise(&[1.0; 512]).unwrap(), &mut self.rng);
         let context = Context::template(&TENANT, &NAME.handle, &[1; IDEMPOTENCY_KEY_BYTES_MAX], u64::MAX);
         let sealing = KeyHolder::new(Arc::<MemoryVault>::default(), &mut self.rng, 0).unwrap().sealing_key();
         let sealed = SealedTemplate {
-            sealed: sealing.seal(&context, &Share::random(&mut self.rng)),
+            sealed: sealing.seal(&context, &Share::random(Width::W512, &mut self.rng)),
             idempotency_key: vec![1; IDEMPOTENCY_KEY_BYTES_MAX],
             issued_at: u64::MAX,
         };
         let attempts = AttemptPolicy { delay_s: u64::MAX, ..AttemptPolicy::UNLIMITED };
-        let policy = DecisionPolicy { attempts, ..self.policy };
-        let enrolment = Enrolment { name: NAME, lane, template: ForKeyHolder::Sealed(sealed) };
+        let policy = DecisionPolicy { attempts, previous: Some((model(), -32_768)), ..self.policy };
+        let enrolment = Enrolment { name: NAME, lane, model: model(), template: ForKeyHolder::Sealed(sealed) };
         let renewal = Renewal { name: NAME, to: u32::MAX, blinded: blind(&template, &mut self.rng).0 };
-        let for_seat = SeatEnrolment { name: NAME, lane, template: blinded, contributions: [[1; 32]; 3] };
+        let for_seat = SeatEnrolment { name: NAME, lane, model: model(), template: blinded, contributions: [[1; 32]; 3] };
         vec![
             Request::Ping,
             Request::Decide(Box::new(job)),

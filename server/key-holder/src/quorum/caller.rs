@@ -76,6 +76,7 @@ pub(super) enum Answer {
     Malformed,
     TagKey,
     OtherThreshold(i32),
+    Model,
 }
 
 /// The outcome for the caller.
@@ -248,6 +249,7 @@ impl Holder {
                 (Some(Answer::TagKey), nobody)
             }
             Err(KeyHolderError::OtherThreshold(in_force)) => (Some(Answer::OtherThreshold(in_force)), nobody),
+            Err(KeyHolderError::Model) => (Some(Answer::Model), nobody),
             Err(KeyHolderError::UnknownTenant) => (Some(Answer::UnknownTenant), nobody),
             Err(KeyHolderError::Frozen) => (Some(Answer::Frozen), nobody),
             Err(KeyHolderError::Malformed) => (Some(Answer::Malformed), nobody),

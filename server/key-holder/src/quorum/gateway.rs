@@ -124,6 +124,7 @@ impl Quorum {
             Outcome::Agreed(Answer::Malformed) => KeyHolderError::Malformed,
             Outcome::Agreed(Answer::TagKey) => KeyHolderError::TagKey,
             Outcome::Agreed(Answer::OtherThreshold(in_force)) => KeyHolderError::OtherThreshold(in_force),
+            Outcome::Agreed(Answer::Model) => KeyHolderError::Model,
             Outcome::Contested(lanes) => KeyHolderError::Contested(lanes),
             Outcome::Nothing => KeyHolderError::Unavailable("no two of three key-holders agree".to_owned()),
         })
@@ -154,16 +155,16 @@ impl Quorum {
 
     /// All three contribute to the salt, and then make their parts with all contributions.
     fn enrol(&self, enrolment: Enrolment) -> Result<Reply, KeyHolderError> {
-        let Enrolment { name, lane, template } = enrolment;
+        let Enrolment { name, lane, model, template } = enrolment;
         let ForKeyHolder::Open(template) = template else { return Err(ALONE_ONLY) };
         let contributions = self.all(&Request::Contribute(name), |holder, reply| match reply {
             Reply::Contribution(contribution) => Ok(contribution),
             _ => Err(misplaced(holder)),
         })?;
-        let for_seats = SeatEnrolment { name, lane, template: *template, contributions };
+        let for_seats = SeatEnrolment { name, lane, model, template: *template, contributions };
         let answers = self.all(&Request::EnrolSeat(Box::new(for_seats)), |holder, reply| match reply {
             Reply::EnrolledSeat(seat, parts)
-                if seat == holder.seat && parts.iter().all(|part| part.is_of(&name, lane)) =>
+                if seat == holder.seat && parts.iter().all(|part| part.is_of(&name, lane, model)) =>
             {
                 Ok(*parts)
             }

@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, KeyStructure, Lane,
-    MemoryVault, Renewal, TemplateName, TenantId, blind, split, unblind,
+    MemoryVault, Model, Renewal, TemplateName, TenantId, blind, split, unblind,
 };
 use trefoil_storage::data_dir::DataDir;
 use trefoil_types::Handle;
@@ -83,14 +83,15 @@ fn a_monitor_that_panics_is_named_and_calls_fail_at_once() {
 fn an_answer_to_another_question_is_not_believed() {
     let mut rng = StdRng::seed_from_u64(1);
     let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, 0).unwrap();
-    let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+    let [model, other] = [128, 512].map(|numbers| Model::of("model", numbers).unwrap());
+    let policy = DecisionPolicy::new(model, 0, AttemptPolicy::default());
     let key = key_holder.create_tenant(TENANT, KeyStructure::PerTenant, policy).unwrap();
     let lane = |index| Lane::new(index).unwrap();
     let name = |handle, generation| TemplateName { tenant: TENANT, handle, generation };
     let mut share = || split(&Embedding::quantise(&[1.0; 128]).unwrap(), &mut rng);
     let (blinded, own) = share();
     let template: ForKeyHolder = blinded.into();
-    let enrolled = key_holder.enrol(name(Handle::new([1; 32]), 3), lane(2), &template, 0).unwrap();
+    let enrolled = key_holder.enrol(name(Handle::new([1; 32]), 3), lane(2), model, &template, 0).unwrap();
 
     let created = connected_to(move || Reply::PublicKeys(vec![key.clone()]));
     let create = |keys| created.create_tenant(TENANT, keys, policy).is_ok();
@@ -98,15 +99,16 @@ fn an_answer_to_another_question_is_not_believed() {
 
     let answer = enrolled.clone();
     let remote = connected_to(move || Reply::Enrolled(Box::new(answer.clone())));
-    let mut enrol = |handle, generation, at| {
+    let mut enrol = |handle, generation, at, model| {
         let (name, lane) = (name(handle, generation), lane(at));
-        remote.enrol(Enrolment { name, lane, template: share().0.into() }).is_ok()
+        remote.enrol(Enrolment { name, lane, model, template: share().0.into() }).is_ok()
     };
-    assert!(enrol(Handle::new([1; 32]), 3, 2));
+    assert!(enrol(Handle::new([1; 32]), 3, 2, model));
     assert!(
-        !enrol(Handle::new([2; 32]), 3, 2)
-            && !enrol(Handle::new([1; 32]), 4, 2)
-            && !enrol(Handle::new([1; 32]), 3, 5)
+        !enrol(Handle::new([2; 32]), 3, 2, model)
+            && !enrol(Handle::new([1; 32]), 4, 2, model)
+            && !enrol(Handle::new([1; 32]), 3, 5, model)
+            && !enrol(Handle::new([1; 32]), 3, 2, other)
     );
     let template = unblind(enrolled, own);
     let mut renew = |to| {

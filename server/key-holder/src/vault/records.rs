@@ -1,9 +1,7 @@
 //! The rows of a vault, and the names to which their secrets are bound. Each row is a part of the file's keyed sum.
 
 use std::sync::LazyLock;
-use trefoil_matching::{
-    AttemptPolicy, AttemptRecord, DecisionPolicy, Handle, KeyStructure, StoreAge, TenantId,
-};
+use trefoil_matching::{AttemptPolicy, AttemptRecord, Handle, KeyStructure, Model, StoreAge, TenantId};
 use trefoil_storage::record;
 use trefoil_storage::table::{Record as _, schema};
 
@@ -24,24 +22,24 @@ pub(super) static SCHEMA: LazyLock<String> = LazyLock::new(|| {
 pub(super) struct Tenant {
     pub(super) tenant: TenantId,
     pub(super) keys: u8,
-    pub(super) policy: DecisionPolicy,
+    pub(super) model: Model,
+    pub(super) threshold: i32,
+    pub(super) previous_model: Option<Model>,
+    pub(super) previous_threshold: Option<i32>,
+    pub(super) attempts: AttemptPolicy,
     pub(super) malformed: u32,
     pub(super) forgiven: u32,
 }
 record!(
     "tenants", 1, Rows,
     Tenant {
-        tenant, keys,
-        policy: DecisionPolicy {
-            threshold,
-            attempts: AttemptPolicy {
-                consecutive, delay_s, failures_per_day, failures_per_generation, attempts_per_day,
-                attempts_per_generation
-            }
+        tenant, keys, model, threshold, previous_model, previous_threshold,
+        attempts: AttemptPolicy {
+            consecutive, delay_s, failures_per_day, failures_per_generation, attempts_per_day, attempts_per_generation
         },
         malformed, forgiven
     }
-    => tenant, keys, threshold, consecutive, delay_s, failures_per_day, failures_per_generation, attempts_per_day,
+    => tenant, keys, model, threshold, previous_model, previous_threshold, consecutive, delay_s, failures_per_day, failures_per_generation, attempts_per_day,
     attempts_per_generation, malformed, forgiven
 );
 
@@ -75,6 +73,7 @@ pub(super) struct Subject {
     pub(super) handle: Handle,
     pub(super) generation: u32,
     pub(super) lane: u8,
+    pub(super) model: Model,
     pub(super) epoch: u32,
     pub(super) renewed_from: Option<u32>,
     pub(super) wrapped_salt: Vec<u8>,
@@ -83,12 +82,12 @@ pub(super) struct Subject {
 record!(
     "subjects", 3, Rows,
     Subject {
-        tenant, handle, generation, lane, epoch, renewed_from, wrapped_salt,
+        tenant, handle, generation, lane, model, epoch, renewed_from, wrapped_salt,
         attempts: AttemptRecord {
             consecutive, retry_at, day, day_failures, day_attempts, generation_failures, generation_attempts, version
         }
     }
-    => tenant, handle, generation, lane, epoch, renewed_from, wrapped_salt, consecutive, retry_at, day, day_failures,
+    => tenant, handle, generation, lane, model, epoch, renewed_from, wrapped_salt, consecutive, retry_at, day, day_failures,
     day_attempts, generation_failures, generation_attempts, version
 );
 

@@ -1,18 +1,23 @@
 //! Tests of the rows that the file keeps, deletes and refuses.
 
 use super::*;
-use trefoil_matching::{AttemptPolicy, DecisionPolicy};
+use trefoil_matching::{AttemptPolicy, DecisionPolicy, Model};
+
+fn model(numbers: usize) -> Model {
+    Model::of("model", numbers).unwrap()
+}
 
 /// Without keys.
 fn tenant() -> TenantRecord {
-    let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+    let policy = DecisionPolicy::new(model(128), 0, AttemptPolicy::default());
     let (keys, epochs) = (KeyStructure::PerSubject, Vec::new());
     TenantRecord { tenant: TenantId::new([1; 16]), keys, epochs, policy, malformed: 0, forgiven: 0 }
 }
 
 fn subject(generation: u32, epoch: u32, renewed_from: Option<u32>) -> SubjectRecord {
     let (lane, salt, attempts) = (Lane::new(17).unwrap(), [6; 32], AttemptRecord::default());
-    SubjectRecord { handle: Handle::new([4; 32]), generation, lane, epoch, renewed_from, salt, attempts }
+    let (handle, model) = (Handle::new([4; 32]), model(512));
+    SubjectRecord { handle, generation, lane, model, epoch, renewed_from, salt, attempts }
 }
 
 #[test]
@@ -20,7 +25,8 @@ fn a_vault_remembers_and_forgets() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vault.sqlite");
     let open = || SqliteVault::open(&Supervisor::default(), &path, &[9; 32]).unwrap();
-    let policy = DecisionPolicy { threshold: -5, attempts: AttemptPolicy::default() };
+    let previous = Some((model(512), -7));
+    let policy = DecisionPolicy { previous, ..DecisionPolicy::new(model(128), -5, AttemptPolicy::default()) };
     let epochs = [0, 1].map(|epoch| EpochRecord {
         epoch,
         master: [2 + epoch as u8; 32],
@@ -76,6 +82,7 @@ fn a_vault_remembers_and_forgets() {
     assert_eq!(vault.tenants().unwrap()[0].epochs.len(), 1);
     let [read] = vault.subjects(&TenantId::new([1; 16])).unwrap().try_into().ok().unwrap();
     assert!(read.salt == [6; 32] && read.epoch == 1 && read.lane == subject.lane && read.attempts == failed);
+    assert_eq!(read.model, model(512));
     assert_eq!(read.renewed_from, Some(4));
     vault.delete_subject(&TenantId::new([1; 16]), &Handle::new([4; 32]), 5).unwrap();
     vault.delete_subject(&TenantId::new([1; 16]), &Handle::new([4; 32]), 5).unwrap();

@@ -44,7 +44,7 @@ fn enrol(gateway: &Gateway, face: &Embedding) -> Result<TemplateName, KeyHolderE
     let mut rng = rand::rng();
     let name = TemplateName { tenant: TENANT, handle: Handle::new(rng.random()), generation: 1 };
     let (blinded, _) = split(face, &mut rng);
-    let enrolment = Enrolment { name, lane: Lane::random(&mut rng), template: blinded.into() };
+    let enrolment = Enrolment { name, lane: Lane::random(&mut rng), model: gateway.model, template: blinded.into() };
     gateway.remote.enrol(enrolment).map(|_| name)
 }
 
@@ -108,7 +108,7 @@ fn budgets_that_go_back_are_counted_and_half_a_restore_does_not_start() {
     let house = House::new("power-cut");
     let mut running = house.start();
     let attempts = AttemptPolicy { failures_per_generation: 1, ..AttemptPolicy::UNLIMITED };
-    let policy = DecisionPolicy { threshold: 15_000, attempts };
+    let policy = DecisionPolicy::new(crate::world::model(), 15_000, attempts);
     let gateway = Gateway::new(&running, house.gateway(), policy, 2);
     let to = house.folder.path().join("backup");
     // The disk reserve is larger than any backed-up file, and contains nothing worth keeping.

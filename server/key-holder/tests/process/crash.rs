@@ -1,13 +1,18 @@
 //! `kill -9` at any moment: nothing is accepted without a decision, and no counted failure is forgotten.
 
-use crate::world::{Gateway, House, PATIENCE, TENANT, lenient};
+use crate::world::{Gateway, House, PATIENCE, TENANT, face_of, lenient, matcher, model, named};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use trefoil_key_holder::job_log;
-use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding as _};
+use trefoil_matching::{
+    AttemptPolicy, DecisionPolicy, Enrolment, KeyHolderError, KeyHolding as _, Lane, MatchJob, Model, split, unblind,
+};
+use trefoil_types::BatchId;
 
 /// Claim M10.
 #[test]
@@ -17,7 +22,7 @@ fn counted_failures_survive_a_kill() {
         let running = house.start();
         let attempts = AttemptPolicy { failures_per_generation: 3, ..AttemptPolicy::UNLIMITED };
         let gateway =
-            Gateway::new(&running, house.gateway(), DecisionPolicy { threshold: 15_000, attempts }, 4);
+            Gateway::new(&running, house.gateway(), DecisionPolicy::new(model(), 15_000, attempts), 4);
         let impostors = |batch: u8| gateway.job(batch, |index| gateway.people[(index + 1) % 4].1.clone());
         // One attempt before each kill: the record must be there although the process dies as soon as it has answered.
         let mut running = running;
@@ -34,6 +39,30 @@ fn counted_failures_survive_a_kill() {
             "{survive}: three failures, so even the right face is refused: {spent:?}"
         );
     }
+}
+
+/// Both of a policy's models and the model of each template, as they were, and the previous one only while the policy has it.
+#[test]
+fn two_models_survive_a_kill() {
+    let house = House::new("kill");
+    let mut running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
+    let new = Model::of("wide", 512).unwrap();
+    let both = DecisionPolicy { model: new, previous: Some((gateway.model, 15_000)), ..lenient(9_000) };
+    gateway.remote.set_policy(TENANT, both).unwrap();
+    let (blinded, blind) = split(&face_of(&mut StdRng::seed_from_u64(4), new.width()), &mut rand::rng());
+    let (name, lane) = (named(9, 0), Lane::new(31).unwrap());
+    let enrolment = Enrolment { name, lane, model: new, template: blinded.into() };
+    let template = unblind(gateway.remote.enrol(enrolment).unwrap(), blind);
+    let probe = face_of(&mut StdRng::seed_from_u64(4), new.width());
+    let job = matcher(1).mask(BatchId::new([3; 16]), TENANT, 9_000, &gateway.key, &[(&template, &probe)]).unwrap();
+    running.kill();
+    let running = house.start();
+    let remote = running.connected(house.gateway());
+    let decide = |job: &MatchJob| remote.decide(job.clone()).map(|decisions| decisions.lanes().bits());
+    assert_eq!((decide(&gateway.honest(1)), decide(&job)), (Ok(0b11), Ok(1 << 31)));
+    remote.set_policy(TENANT, DecisionPolicy { previous: None, ..both }).unwrap();
+    assert_eq!((decide(&gateway.honest(2)), decide(&job)), (Err(KeyHolderError::Model), Ok(1 << 31)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which clients are let in, and what they may do.
 
 use crate::world::{
-    Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, named, now, under,
+    EMBEDDER, Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, model, named, now, under,
 };
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -15,7 +15,7 @@ use trefoil_host::identity::Fingerprint;
 use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
 use trefoil_key_holder::{Bounds, Remote, job_log, tls};
 use trefoil_matching::{
-    Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, ProbeJob, Renewal, Reply, Request,
+    DecisionPolicy, Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, Model, ProbeJob, Renewal, Reply, Request,
     SealedFor, SealedProbe, Share, Status, blind, split,
 };
 use trefoil_storage::data_dir::DataDir;
@@ -36,7 +36,7 @@ impl ResolvesClientCert for NoCertificate {
 }
 
 fn enrolment(template: trefoil_matching::ForKeyHolder) -> Enrolment {
-    Enrolment { name: named(9, 0), lane: Lane::new(9).unwrap(), template }
+    Enrolment { name: named(9, 0), lane: Lane::new(9).unwrap(), model: model(), template }
 }
 
 /// A handshake with this configuration ends before anything is served.
@@ -154,7 +154,7 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     let reset =
         house.command(&["reset-attempts"], &["--generation", &name.generation.to_string(), &tenant, &handle]);
     assert!(reset.status.success(), "{}", String::from_utf8_lossy(&reset.stderr));
-    let stricter = house.command(&["set-policy"], &["--threshold", "15000", &hex::encode(TENANT)]);
+    let stricter = house.command(&["set-policy"], &["--embedder", EMBEDDER, "--threshold", "15000", &hex::encode(TENANT)]);
     assert!(stricter.status.success(), "{}", String::from_utf8_lossy(&stricter.stderr));
     assert_eq!(gateway.decide(&gateway.honest(3)).unwrap(), 0b11);
     gateway.remote.shred(named(1, 0)).unwrap();
@@ -193,10 +193,11 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     let template = &gateway.people[0].0;
     let sealed_for = SealedFor { session: SessionId::new([1; 32]), nonce: vec![1; 16], issued_at: now() };
     let context = sealed_for.context(&TENANT, &handle(0));
-    let sealed = other.sealing_key().unwrap().seal(&context, &Share::random(&mut StdRng::seed_from_u64(1)));
+    let share = Share::random(gateway.model.width(), &mut StdRng::seed_from_u64(1));
+    let sealed = other.sealing_key().unwrap().seal(&context, &share);
     let mut probes = [const { None }; LANES];
     probes[0] = Some(SealedProbe { handle: handle(0), generation: 0, sealed, sealed_for });
-    let probes = ProbeJob { tenant: TENANT, batch_id: BatchId::new([1; 16]), epoch: 0, probes };
+    let probes = ProbeJob { tenant: TENANT, batch_id: BatchId::new([1; 16]), epoch: 0, model: gateway.model, probes };
     unknown(other.encrypt_probes(probes).map(drop));
     unknown(other.public_keys(TENANT).map(drop));
     unknown(other.begin_rotation(TENANT).map(drop));
@@ -227,6 +228,10 @@ fn a_policy_beyond_the_operators_limits_and_a_list_of_clients_with_a_mistake_are
     let mut running = house.start();
     let remote = running.connected(house.gateway());
     let lax = remote.create_tenant(TENANT, KeyStructure::PerSubject, lenient(5999));
+    assert!(matches!(lax, Err(KeyHolderError::Forbidden(_))), "{lax:?}");
+    // Of neither model.
+    let previous = Some((Model::of("another", 512).unwrap(), 5999));
+    let lax = remote.create_tenant(TENANT, KeyStructure::PerSubject, DecisionPolicy { previous, ..lenient(6000) });
     assert!(matches!(lax, Err(KeyHolderError::Forbidden(_))), "{lax:?}");
     remote.create_tenant(TENANT, KeyStructure::PerSubject, lenient(6000)).unwrap();
     running.kill();

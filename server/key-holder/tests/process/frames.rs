@@ -71,9 +71,9 @@ fn a_sound_frame_with_a_body_that_is_none_is_refused_and_the_next_is_read() {
     let good = gateway.honest(1);
     let bytes = good.to_bytes();
     let longer = [&bytes[..], &[0; 6]].concat();
-    // A template of a subject, with a lane and a share that may be invalid.
-    let enrolment = |lane: u8, share: u8| {
-        let head = [&[5][..], &[7; 16], &[9; 32], &[0], &[lane], &[0]].concat();
+    // A template of a subject, with a lane, a model's width and a share that may be invalid.
+    let enrolment = |lane: u8, width: u8, share: u8| {
+        let head = [&[5][..], &[7; 16], &[9; 32], &[0], &[lane], &[1; 8], &[width], &[0]].concat();
         frame_of(&[head, postcard::to_allocvec(&[share; 272][..]).unwrap()].concat())
     };
     let mut trailing = postcard::to_allocvec(&Request::Shred(named(0, 0))).unwrap();
@@ -82,20 +82,21 @@ fn a_sound_frame_with_a_body_that_is_none_is_refused_and_the_next_is_read() {
         frame_with(DECIDE, &bytes[1..]),
         frame_with(DECIDE, &bytes[..bytes.len() - 1]),
         frame_with(DECIDE, &longer),
-        enrolment(32, 0),
-        enrolment(0, 255),
+        enrolment(32, 1, 0),
+        enrolment(0, 3, 0),
+        enrolment(0, 1, 255),
         frame_of(&trailing),
     ];
     let mut raw = running.raw(house.gateway());
     // All at once: requests may be sent before replies are read.
     raw.send(&unreadable.concat());
-    raw.send(&enrolment(31, 0));
+    raw.send(&enrolment(31, 1, 0));
     raw.send(&frame_with(DECIDE, &bytes));
     for frame in &unreadable {
         assert!(is_not_understood(&mut raw), "{:?}", &frame[..8]);
     }
     assert!(
-        matches!(raw.receive(), Err(KeyHolderError::UnknownTenant) | Ok(Reply::Enrolled(_))),
+        matches!(raw.receive(), Err(KeyHolderError::Model)),
         "the rest of an enrolment is as it should be"
     );
     assert!(matches!(raw.receive(), Ok(Reply::Decided(decisions)) if decisions.lanes().bits() == 0b11));

@@ -4,7 +4,7 @@ use crate::world::{DECIDE, Gateway, House, Mode, TENANT, face, frame_with, lenie
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use trefoil_key_holder::job_log::Entry;
-use trefoil_matching::{KeyHolderError, KeyHolding as _, MatchJob, Reply};
+use trefoil_matching::{DecisionPolicy, KeyHolderError, KeyHolding as _, MatchJob, Model, Reply, Width};
 use trefoil_testing::volume;
 
 /// The refusals that these tests count.
@@ -24,9 +24,20 @@ const C0: usize = 2 * 32 * 6;
 const POLYNOMIAL: usize = 2 * 4096 * 6;
 const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];
 
-/// Bytes of a masked batch.
-fn masked(mode: Mode) -> usize {
-    C0 + POLYNOMIAL * if mode == Mode::Shared { 2 } else { 1 }
+/// Bytes of a masked batch of 30 people.
+fn masked(mode: Mode, width: Width) -> usize {
+    let ciphertexts = 32 / width.lanes();
+    C0 + ciphertexts * POLYNOMIAL * if mode == Mode::Shared { 2 } else { 1 }
+}
+
+/// A policy for vectors of this width, with a threshold that everything reaches.
+fn open(width: Width) -> DecisionPolicy {
+    DecisionPolicy { model: Model::of("embedder", width.numbers()).unwrap(), ..lenient(-32_768) }
+}
+
+/// Each mode, and the narrowest and the widest vectors.
+fn everywhere() -> impl Iterator<Item = (Mode, Width)> {
+    Mode::ALL.into_iter().flat_map(|mode| [Width::W128, Width::W512].map(|width| (mode, width)))
 }
 
 /// Adds `value` to a coefficient whose residues are `stride` apart, the first at `at`.
@@ -42,10 +53,10 @@ fn add(bytes: &mut [u8], at: usize, stride: usize, value: u128) {
 
 /// The families of the literature's attacks: shift the message to find the threshold, put the message into the error,
 /// read out a coefficient of the key, replace one half or all of it.
-fn craft(mode: Mode, honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> {
+fn craft((mode, width): (Mode, Width), honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> {
     let delta = u128::from(PRIMES[0]) * u128::from(PRIMES[1]) / 65_537;
     let mut bytes = honest.to_vec();
-    let c0 = bytes.len() - masked(mode);
+    let c0 = bytes.len() - masked(mode, width);
     // Shared probes have two polynomials, one to be multiplied by the key and one by its square: either of them.
     let polynomials = (bytes.len() - c0 - C0) / POLYNOMIAL;
     let c1 = c0 + C0 + POLYNOMIAL * (rng.next_u32() as usize % polynomials);
@@ -72,14 +83,14 @@ fn craft(mode: Mode, honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> 
 
 #[test]
 fn crafted_jobs_are_never_decided_and_the_third_freezes_the_tenant() {
-    Mode::ALL.into_iter().for_each(attack_with_crafted_jobs);
+    everywhere().for_each(attack_with_crafted_jobs);
 }
 
-fn attack_with_crafted_jobs(mode: Mode) {
+fn attack_with_crafted_jobs((mode, width): (Mode, Width)) {
     let house = House::new("kill");
     let mut running = house.start();
-    // Thirty people, so that two lanes are empty, and a threshold that everything reaches.
-    let mut gateway = Gateway::in_mode(mode, &running, house.gateway(), lenient(-32_768), 30);
+    // Thirty people, so that two lanes are empty.
+    let mut gateway = Gateway::in_mode(mode, &running, house.gateway(), open(width), 30);
     let operator = running.connected(house.operator());
     assert_eq!(gateway.decide(&gateway.honest(1)).unwrap(), (1 << 30) - 1);
     let mut rng = StdRng::seed_from_u64(11);
@@ -93,8 +104,8 @@ fn attack_with_crafted_jobs(mode: Mode) {
     let mut honest = gateway.honest(1).to_bytes();
     for round in 0..rounds {
         for attempt in 0..3 {
-            let crafted = craft(mode, &honest, round + attempt, &mut rng);
-            assert_eq!(send(&crafted), MALFORMED, "{mode:?}, family {}", (round + attempt) % 5);
+            let crafted = craft((mode, width), &honest, round + attempt, &mut rng);
+            assert_eq!(send(&crafted), MALFORMED, "{mode:?}, {width:?}, family {}", (round + attempt) % 5);
             if mode == Mode::Plain && attempt < 2 {
                 // The tag key has been replaced: knowledge of the old one is useless from now on, and an honest gateway needs the new one too.
                 assert_eq!(send(&honest), TAG_KEY);
@@ -110,7 +121,7 @@ fn attack_with_crafted_jobs(mode: Mode) {
         }
     }
     for attempt in 0..volume(512, 100) {
-        assert_eq!(send(&craft(mode, &honest, attempt, &mut rng)), FROZEN);
+        assert_eq!(send(&craft((mode, width), &honest, attempt, &mut rng)), FROZEN);
     }
     let status = gateway.remote.status().unwrap();
     assert_eq!((status.malformed, status.frozen), (vec![(TENANT, 3)], vec![TENANT]));
@@ -126,14 +137,15 @@ fn attack_with_crafted_jobs(mode: Mode) {
 #[test]
 fn random_jobs_are_never_decided() {
     // A tenant's key matters only to the last jobs of each run.
-    attack_with_random_jobs(Mode::Plain, volume(99_000, 1_000));
-    attack_with_random_jobs(Mode::Shared, volume(9_000, 500));
+    for (at, unreadable) in everywhere().zip([99_000, 9_000, 9_000, 9_000]) {
+        attack_with_random_jobs(at, volume(unreadable, 500));
+    }
 }
 
-fn attack_with_random_jobs(mode: Mode, unreadable: usize) {
+fn attack_with_random_jobs((mode, width): (Mode, Width), unreadable: usize) {
     let house = House::new("kill");
     let running = house.start();
-    let gateway = Gateway::in_mode(mode, &running, house.gateway(), lenient(-32_768), 30);
+    let gateway = Gateway::in_mode(mode, &running, house.gateway(), open(width), 30);
     let honest = gateway.honest(1).to_bytes();
     let mut rng = StdRng::seed_from_u64(12);
     let mut raw = running.raw(house.gateway());
@@ -156,7 +168,7 @@ fn attack_with_random_jobs(mode: Mode, unreadable: usize) {
         answered += 50;
     }
     // Canonical ciphertexts behind the head of a real job: each is decrypted until the tenant is frozen.
-    let masked = honest.len() - masked(mode);
+    let masked = honest.len() - masked(mode, width);
     let mut counts = [0; 4];
     let readable = volume(1_000, 100);
     for _ in 0..readable {

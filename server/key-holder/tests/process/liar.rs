@@ -4,7 +4,7 @@
 //! and sends them under its certificate before the job arrives.
 
 use crate::three::{Gateway, KeyHolders, expected};
-use crate::world::{DECIDE_SEAT, Raw, Running, TENANT, frame_with, named};
+use crate::world::{DECIDE_SEAT, Raw, Running, TENANT, frame_with, model, named};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::sync::Arc;
@@ -146,7 +146,7 @@ fn nobody_is_enrolled_without_what_a_key_holder_contributed() {
     let mut enrol = |own: [u8; 32]| {
         let (template, _) = split(&gateway.people[0].1, &mut rng);
         let contributions = [own, [2; 32], [3; 32]];
-        let enrolment = SeatEnrolment { name, lane, template, contributions };
+        let enrolment = SeatEnrolment { name, lane, model: model(), template, contributions };
         raw.ask(&Request::EnrolSeat(Box::new(enrolment)))
     };
     let refused = enrol([1; 32]);

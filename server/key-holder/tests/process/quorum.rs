@@ -2,7 +2,7 @@
 
 use crate::three::{Gateway, KeyHolders, expected};
 use crate::world::{
-    DECIDE_SEAT, House, PROGRAM, Running, TENANT, frame_of, frame_with, lenient, matcher, named, under,
+    DECIDE_SEAT, House, PROGRAM, Running, TENANT, frame_of, frame_with, lenient, matcher, model, named, under,
 };
 use std::process::Command;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     // Enrolled again under the same name, all three contribute anew.
     let (blinded, _) = split(&gateway.people[0].1, &mut gateway.rng);
     let lane = gateway.people[0].0[0].lane;
-    let enrolment = Enrolment { name: named(0, 0), lane, template: blinded.into() };
+    let enrolment = Enrolment { name: named(0, 0), lane, model: model(), template: blinded.into() };
     gateway.quorum.enrol(enrolment).unwrap();
     for (seat, holder) in (1..).zip(&mut holders) {
         holder.kill();
@@ -130,7 +130,9 @@ fn parts_are_for_key_holders_only() {
         let (template_share, _) = split(&gateway.people[0].1, &mut gateway.rng);
         let (name, lane) = (named(index, 0), template[0].lane);
         let contributions = [forger.contribute(name, 0).unwrap(), [0; 32], [0; 32]];
-        forger.enrol(&SeatEnrolment { name, lane, template: template_share, contributions }).unwrap();
+        forger
+            .enrol(&SeatEnrolment { name, lane, model: model(), template: template_share, contributions })
+            .unwrap();
     }
     // A job of another gateway, which has a tenant of the same name and makes tags with its own keys.
     let key = PublicKey::of_quorum(&keys, [0; 3]).unwrap();

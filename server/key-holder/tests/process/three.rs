@@ -1,6 +1,6 @@
 //! Three key-holder processes, and a gateway with people that compares them with one key-holder.
 
-use crate::world::{LENIENT_LIMITS, PATIENCE, PROGRAM, Running, TENANT, face, host, lenient, matcher, named};
+use crate::world::{LENIENT_LIMITS, PATIENCE, PROGRAM, Running, TENANT, face, host, lenient, matcher, model, named};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::path::PathBuf;
@@ -131,7 +131,7 @@ impl Gateway {
         let mut enrol = |role: &dyn KeyHolding| {
             let (blinded, blind) = split(&face, &mut self.rng);
             let name = named(index, 0);
-            let encrypted = role.enrol(Enrolment { name, lane, template: blinded.into() })?;
+            let encrypted = role.enrol(Enrolment { name, lane, model: model(), template: blinded.into() })?;
             Ok::<Template, KeyHolderError>(unblind(encrypted, blind))
         };
         let ours = enrol(&self.quorum)?;

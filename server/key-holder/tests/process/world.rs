@@ -16,8 +16,8 @@ use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::{Address, Bounds, Remote, tls};
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, Handle, KeyHolderError, KeyHolding as _,
-    KeyStructure, Lane, MatchJob, Matcher, PublicKey, Reply, Request, SealedFor, Share, SharedProbe,
-    Template, TemplateName, TenantId, Tier, split, unblind,
+    KeyStructure, Lane, MatchJob, Matcher, Model, PublicKey, Reply, Request, SealedFor, Share, SharedProbe,
+    Template, TemplateName, TenantId, Tier, Width, split, unblind,
 };
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::supervisor::Supervisor;
@@ -273,7 +273,8 @@ pub(crate) struct Gateway {
     pub(crate) remote: Remote,
     pub(crate) key: PublicKey,
     pub(crate) people: Vec<(Template, Embedding)>,
-    /// Of the policy that the tenant was made with, which each job names.
+    /// Those of the policy that the tenant was made with, which each job names.
+    pub(crate) model: Model,
     threshold: i32,
     mode: Mode,
 }
@@ -292,18 +293,19 @@ impl Gateway {
     ) -> Gateway {
         let remote = running.connected(identity);
         let key = remote.create_tenant(TENANT, mode.keys(), policy).unwrap();
+        let DecisionPolicy { model, threshold, .. } = policy;
         let mut rng = StdRng::seed_from_u64(3);
         let people = (0..people)
             .map(|index| {
-                let face = face(&mut rng);
+                let face = face_of(&mut rng, model.width());
                 let (blinded, blind) = split(&face, &mut rng);
                 let (name, lane) = (named(index, 0), Lane::new(index).unwrap());
                 let template = blinded.into();
-                let encrypted = remote.enrol(Enrolment { name, lane, template }).unwrap();
+                let encrypted = remote.enrol(Enrolment { name, lane, model, template }).unwrap();
                 (unblind(encrypted, blind), face)
             })
             .collect();
-        Gateway { remote, key, people, threshold: policy.threshold, mode }
+        Gateway { remote, key, people, model, threshold, mode }
     }
 
     /// A batch in which everybody shows what `show` says.
@@ -365,8 +367,12 @@ pub(crate) fn handle(index: u8) -> Handle {
 }
 
 pub(crate) fn face(rng: &mut StdRng) -> Embedding {
+    face_of(rng, Width::W128)
+}
+
+pub(crate) fn face_of(rng: &mut StdRng, width: Width) -> Embedding {
     let uniform = |rng: &mut StdRng| (rng.next_u32() >> 8) as f32 / (1u32 << 24) as f32;
-    let vector: Vec<f32> = (0..128).map(|_| (0..12).map(|_| uniform(rng)).sum::<f32>() - 6.0).collect();
+    let vector: Vec<f32> = (0..width.numbers()).map(|_| (0..12).map(|_| uniform(rng)).sum::<f32>() - 6.0).collect();
     Embedding::quantise(&vector).unwrap()
 }
 
@@ -383,7 +389,14 @@ pub(crate) fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
 }
 
+/// The name of every test's model.
+pub(crate) const EMBEDDER: &str = "embedder";
+
+pub(crate) fn model() -> Model {
+    Model::of(EMBEDDER, 128).unwrap()
+}
+
 /// Budgets that never bind.
 pub(crate) fn lenient(threshold: i32) -> DecisionPolicy {
-    DecisionPolicy { threshold, attempts: AttemptPolicy::UNLIMITED }
+    DecisionPolicy::new(model(), threshold, AttemptPolicy::UNLIMITED)
 }

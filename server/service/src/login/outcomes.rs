@@ -171,7 +171,7 @@ impl Logins {
                     *own = begun(now);
                 }
                 let embedder = tenant.policy.embedder.clone();
-                let share = tenant.policy.threshold.refuses(&embedder);
+                let share = tenant.policy.threshold.refuses(&embedder, tenant.policy.dimension);
                 let ([hour, day], excess) = own.look(now, now_s, limit(share));
                 let (name, model) = (tenant.name.clone(), (embedder, share));
                 Some(TenantOutcomes { tenant: tenant.id, name, all: now, hour, day, excess, model })
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn limit_of(threshold: Threshold) -> f64 {
-        limit(threshold.refuses("facenet-128"))
+        limit(threshold.refuses("facenet-128", 128))
     }
 
     /// At which logins, looked at after each of them, the finding comes and goes.

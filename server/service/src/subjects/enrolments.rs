@@ -9,7 +9,7 @@ use crate::node::blocking;
 use crate::refused::{NotFresh, Refused};
 use crate::subjects::Subjects;
 use crate::subjects::face::{Face, Shown};
-use crate::tenants::tenant::Tenant;
+use crate::tenants::tenant::{Tenant, policy};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use trefoil_attest::{What, consent_digest};
@@ -266,7 +266,8 @@ impl Subjects {
     ) -> Result<Fresh, Refused> {
         let TemplateName { handle, generation, .. } = name;
         let lane = Lane::random(&mut rand::rng());
-        let encrypted = self.node.key_holder.enrol(Enrolment { name, lane, template: for_key_holder });
+        let model = policy::decision(&tenant.policy).model;
+        let encrypted = self.node.key_holder.enrol(Enrolment { name, lane, model, template: for_key_holder });
         let encrypted = encrypted.map_err(|cause| match cause {
             KeyHolderError::SealedShares(_) => Refused::SealedForAnother,
             // The store was restored to a time before it gave this generation for the first time. The caller of this forgets it.

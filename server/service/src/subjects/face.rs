@@ -44,9 +44,10 @@ impl Face {
     /// The face, which must have the form of the tenant's probe mode and no other.
     pub(crate) fn shown(self, probe: ProbeMode) -> Result<Shown, Refused> {
         match (probe, self) {
-            (ProbeMode::Plain, Face::Plain(vector)) => Ok(Shown::Plain(quantise(&vector)?)),
+            (ProbeMode::Plain, Face::Plain(vector)) => Ok(Shown::Plain(quantise(&vector[..])?)),
             (ProbeMode::Shared, Face::Shared(Shares { open, sealed })) => {
-                let sealed = SealedShare::from_bytes(&sealed).ok_or(Refused::SealedShareLength)?;
+                let sealed = SealedShare::from_bytes(trefoil_matching::Width::W128, &sealed)
+                    .ok_or(Refused::SealedShareLength)?;
                 Ok(Shown::Shared { open, sealed })
             }
             (expected, _) => Err(Refused::ProbeMode { expected }),
@@ -55,7 +56,7 @@ impl Face {
 }
 
 /// Normalises, quantises and checks a vector.
-fn quantise(vector: &[f32; DIM]) -> Result<Embedding, Refused> {
+fn quantise(vector: &[f32]) -> Result<Embedding, Refused> {
     let embedding = Embedding::quantise(vector).map_err(Refused::Embedding)?;
     embedding.check_honest_band().map_err(Refused::Embedding)?;
     Ok(embedding)

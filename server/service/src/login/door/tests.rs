@@ -4,8 +4,8 @@ use super::*;
 use crate::log::asker::Claim;
 use crossbeam_channel::{Sender, unbounded};
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane as Seat, MemoryVault, Template,
-    TemplateName, split, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane as Seat, MemoryVault, Model,
+    Template, TemplateName, split, unblind,
 };
 use trefoil_pipeline::{Probe, SessionId};
 use trefoil_storage::store::{Registered, Spending, Spent, StoreError};
@@ -50,12 +50,13 @@ fn face() -> Embedding {
 fn template() -> Template {
     let rng = &mut rand::rng();
     let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), rng, 0).expect("an empty vault");
-    let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+    let model = Model::of("model", 128).expect("a width");
+    let policy = DecisionPolicy::new(model, 0, AttemptPolicy::default());
     key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("new");
     let (blinded, blind) = split(&face(), rng);
     let name = TemplateName { tenant: TENANT, handle: HANDLE, generation: 0 };
     let lane = Seat::new(3).expect("below 32");
-    unblind(key_holder.enrol(name, lane, &blinded.into(), 0).expect("new"), blind)
+    unblind(key_holder.enrol(name, lane, model, &blinded.into(), 0).expect("new"), blind)
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
             attempts: AttemptPolicy::default(),
             probe: ProbeMode::Plain,
             dimension: trefoil_matching::DIM as u32,
+            previous: None,
             sessions_in_memory: None,
         },
         policy_version: 1,

@@ -5,7 +5,8 @@ use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::sync::Arc;
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, Lane, MemoryVault, TemplateName, split, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, Lane, MemoryVault, Model, TemplateName, split,
+    unblind,
 };
 
 const TENANT: TenantId = TenantId::new([7; 16]);
@@ -14,12 +15,13 @@ const TENANT: TenantId = TenantId::new([7; 16]);
 fn template(keys: KeyStructure) -> Template {
     let mut rng = StdRng::seed_from_u64(1);
     let key_holder = KeyHolder::new(Arc::<MemoryVault>::default(), &mut rng, 0).expect("an empty vault");
-    let policy = DecisionPolicy { threshold: 0, attempts: AttemptPolicy::default() };
+    let model = Model::of("model", 128).expect("a width");
+    let policy = DecisionPolicy::new(model, 0, AttemptPolicy::default());
     key_holder.create_tenant(TENANT, keys, policy).expect("new");
     let (blinded, blind) = split(&Embedding::quantise(&[1.0; 128]).expect("a vector"), &mut rng);
     let lane = Lane::new(3).expect("below 32");
     let name = TemplateName { tenant: TENANT, handle: Handle::new([0; 32]), generation: 0 };
-    unblind(key_holder.enrol(name, lane, &blinded.into(), 0).expect("new"), blind)
+    unblind(key_holder.enrol(name, lane, model, &blinded.into(), 0).expect("new"), blind)
 }
 
 /// The same for another subject. Handles differ in their first byte, so that they spread.

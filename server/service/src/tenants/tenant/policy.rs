@@ -2,7 +2,8 @@
 
 use crate::refused::Refused;
 use trefoil_matching::{DecisionPolicy, KeyStructure};
-use trefoil_types::{OutOfRange, Policy, ProbeMode, ProofNeed, SCORE_MAX};
+use trefoil_pipeline::Calibrated;
+use trefoil_types::{OutOfRange, Policy, ProbeMode, ProofNeed};
 
 /// Number of a tenant's policy: it has one, in versions that count from 1. Sessions are bound to the number, not to the version.
 pub const POLICY_ID: u32 = 1;
@@ -29,12 +30,21 @@ pub fn check_audience(policy: &Policy, audience: &str) -> Result<(), Refused> {
 }
 
 /// The part of the policy under which the key-holder decides. Call it on a checked policy.
+///
+/// # Panics
+/// If the policy was not checked.
 pub fn decision(policy: &Policy) -> DecisionPolicy {
-    DecisionPolicy { threshold: threshold(policy), attempts: policy.attempts }
+    let mut models = models(policy).map(|Calibrated { model, threshold, .. }| (model, threshold));
+    let (model, threshold) = models.next().expect("a policy has a model");
+    DecisionPolicy { model, threshold, previous: models.next(), attempts: policy.attempts }
 }
 
-fn threshold(policy: &Policy) -> i32 {
-    policy.threshold_score().map_or(SCORE_MAX, |(score, _)| score)
+/// The models of a checked policy, that of new templates first.
+fn models(policy: &Policy) -> impl Iterator<Item = Calibrated> {
+    policy.models().filter_map(|(_, embedder, dimension, threshold)| {
+        let (score, class) = threshold.score(embedder, dimension)?;
+        Calibrated::new(embedder, dimension as usize, score, class)
+    })
 }
 
 /// Refuses a new version of a policy that is out of range or changes a fixed field. A tenant's templates are vectors of one
@@ -65,9 +75,7 @@ pub(super) fn attested(policy: &Policy, version: u32) -> trefoil_pipeline::Polic
     trefoil_pipeline::Policy {
         id: POLICY_ID,
         version,
-        threshold: threshold(policy),
-        fmr_class: policy.threshold_score().map_or(0, |(_, class)| class),
-        embedder: policy.embedder.clone(),
+        models: models(policy).collect(),
         proof_level: (policy.proof == ProofNeed::Credential).then_some(policy.level_min),
         attestation_lifetime_s: policy.attestation_lifetime_s,
         probe: policy.probe,
