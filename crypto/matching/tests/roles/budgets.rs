@@ -7,9 +7,10 @@ use super::*;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use trefoil_matching::{Decisions, KeyHolderError, LaneSet, VaultError, Write};
 
-const STRICT: DecisionPolicy = DecisionPolicy {
-    threshold: 25_000,
-    attempts: AttemptPolicy {
+const STRICT: DecisionPolicy = DecisionPolicy::new(
+    MODEL,
+    25_000,
+    AttemptPolicy {
         consecutive: 3,
         delay_s: 30,
         failures_per_day: 5,
@@ -17,7 +18,7 @@ const STRICT: DecisionPolicy = DecisionPolicy {
         attempts_per_day: 40,
         attempts_per_generation: 100,
     },
-};
+);
 
 /// What a gateway makes of a batch: lanes that the key-holder names as spent are left out and denied.
 fn attempt(world: &mut World, people: &[(&Template, &Embedding)], now: u64) -> Vec<Option<bool>> {

@@ -6,13 +6,13 @@
 
 use crate::attacks::{POLYNOMIAL, unit};
 use crate::hostile_matcher::{at_minus, write_c1};
-use crate::malformed::{MASKED, PRIMES, get, put};
-use crate::quorum::WITNESS;
+use crate::malformed::{C0, MASKED, PRIMES, get, put};
+use crate::quorum::{TAGS, WITNESS};
 use crate::three::{Three, seat_enrolment};
-use crate::{NOW, TENANT, lane_of, lenient, named, random_face};
+use crate::{ENDS, NOW, TENANT, Width, lane_of, lenient, named, random_face, wide};
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_bfv::threshold::{Of, Partial, PieceMaster};
-use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Opened, Salt, Scheme, SubjectKey};
+use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Opened, Salt, Scheme, Shape, SubjectKey};
 use trefoil_matching::quorum::{Parts, Seat, SeatJob};
 use trefoil_matching::{KeyHolderError, MatchJob, Vault as _, split};
 
@@ -20,8 +20,8 @@ const COLLUDER: usize = 1;
 pub(crate) const THRESHOLD: i32 = 15_000;
 
 /// With one person, whose honest seats are the first and the last.
-fn quorum() -> Three {
-    Three::new(lenient(THRESHOLD), 1)
+fn quorum(width: Width) -> Three {
+    Three::new(wide(width, lenient(THRESHOLD)), 1)
 }
 
 impl Three {
@@ -31,7 +31,12 @@ impl Three {
         self.login(batch, 0, &face)
     }
 
-    /// The digits of the piece that the colluder lacks, as their sums over 32 places 128 apart, modulo 2.
+    /// The shape of a batch of that person.
+    fn shape(&self) -> Shape {
+        Shape::of(self.model.width(), 1)
+    }
+
+    /// The digits of the piece that the colluder lacks, as their sums over as many places as a ciphertext has lanes, modulo 2.
     fn parity(&self, honest: Seat, k: usize) -> bool {
         let mut decryptor = Decryptor::new(Scheme::shared());
         let piece = self.missing_piece(honest);
@@ -39,8 +44,8 @@ impl Three {
         // Far above the flooding.
         let mut c1 = vec![0; MASKED];
         write_c1(&mut c1, &[at_minus(k, 1 << 80)]);
-        let c1 = MaskedBatch::from_bytes(Scheme::shared(), &c1).unwrap();
-        let [partial] = decryptor.partials(&piece, [&key], [(Of::Batch, &c1)], &[0; 32]);
+        let c1 = MaskedBatch::from_bytes(Scheme::shared(), self.shape(), &c1).unwrap();
+        let [partial] = decryptor.partials(&piece, [(0, &key)], [(Of::Batch, &c1)], &[0; 32]);
         let digits = coefficients(&partial.to_bytes()).into_iter().map(|value| (value + (1 << 79)) >> 80);
         digits.sum::<i128>().rem_euclid(2) == 1
     }
@@ -73,8 +78,8 @@ impl Three {
         let mut of_constant = |constant| {
             let mut c1 = vec![0; MASKED];
             c1[384..].chunks_exact_mut(6).for_each(|residue| residue[0] = constant);
-            let c1 = MaskedBatch::from_bytes(scheme, &c1).unwrap();
-            let [partial] = decryptor.partials(&piece, [&key], [(of, &c1)], digest);
+            let c1 = MaskedBatch::from_bytes(scheme, self.shape(), &c1).unwrap();
+            let [partial] = decryptor.partials(&piece, [(0, &key)], [(of, &c1)], digest);
             coefficients(&partial.to_bytes())
         };
         let (one, two) = (of_constant(1), of_constant(2));
@@ -122,7 +127,7 @@ fn coefficients(bytes: &[u8]) -> Vec<i128> {
 
 /// Where the `c1` of a seat's job end: of the batch, of its own witness, and of those of the other two.
 fn ends(bytes: &[u8]) -> [usize; 4] {
-    let own = WITNESS + 128 + 384 + POLYNOMIAL;
+    let own = WITNESS + 128 + C0 + POLYNOMIAL;
     [bytes.len(), own, own + POLYNOMIAL, own + 2 * POLYNOMIAL]
 }
 
@@ -131,7 +136,7 @@ fn made_up(job: &MatchJob, seat: Seat, which: usize, c1: &[(usize, i128)]) -> Se
     let mut bytes = SeatJob::encode(job).unwrap()[seat.index()].clone();
     let end = ends(&bytes)[which];
     write_c1(&mut bytes[..end], c1);
-    bytes[5 + 384 * which..][..384].fill(0);
+    bytes[TAGS][384 * which..][..384].fill(0);
     SeatJob::from_bytes(&bytes).unwrap()
 }
 
@@ -142,7 +147,10 @@ fn made_up(job: &MatchJob, seat: Seat, which: usize, c1: &[(usize, i128)]) -> Se
 #[test]
 fn a_made_up_polynomial_gets_no_parts_whichever_it_is() {
     let comb: Vec<(usize, i128)> = (0..14).map(|d| at_minus(d, 1 << (66 + 2 * d))).collect();
-    let mut quorum = quorum();
+    ENDS.into_iter().for_each(|width| no_parts_of(&comb, &mut quorum(width)));
+}
+
+fn no_parts_of(comb: &[(usize, i128)], quorum: &mut Three) {
     let colluder = Seat::new(COLLUDER).unwrap();
     for honest in colluder.others() {
         let holder_at = honest.index();
@@ -150,7 +158,7 @@ fn a_made_up_polynomial_gets_no_parts_whichever_it_is() {
             let job = quorum.job(which as u8);
             let honest_job = SeatJob::from_bytes(&SeatJob::encode(&job).unwrap()[holder_at]).unwrap();
             assert!(quorum.holders[holder_at].begin(&honest_job, NOW).is_ok());
-            let outcome = quorum.holders[holder_at].begin(&made_up(&job, honest, which, &comb), NOW);
+            let outcome = quorum.holders[holder_at].begin(&made_up(&job, honest, which, comb), NOW);
             assert!(matches!(outcome, Err(KeyHolderError::Malformed)), "{which}");
             quorum.holders[holder_at].key_holder().forgive_malformed(TENANT).unwrap();
             quorum.refetch();
@@ -164,10 +172,11 @@ fn a_made_up_polynomial_gets_no_parts_whichever_it_is() {
     }
 }
 
-/// Half of the modulus on 32 coefficients, 128 apart from `X^-k` on. Modulo 2 the ring has one maximal ideal, and this is a multiple of
-/// (Y + 1)^31 in it, so that in a product with anything these 32 coefficients are one bit: the parity of 32 digits.
-pub(crate) fn half_comb(k: usize) -> Vec<(usize, i128)> {
-    (0..32).map(|m| at_minus((k + 4096 - 128 * m) % 4096, modulus() / 2)).collect()
+/// Half of the modulus on as many coefficients as a ciphertext has lanes, evenly apart from `X^-k` on. With 32, modulo 2 the ring has one maximal
+/// ideal, and this is a multiple of (Y + 1)^31 in it, so that in a product with anything these coefficients are one bit: the parity of 32 digits.
+pub(crate) fn half_comb(width: Width, k: usize) -> Vec<(usize, i128)> {
+    let apart = width.numbers();
+    (0..width.lanes()).map(|m| at_minus((k + 4096 - apart * m) % 4096, modulus() / 2)).collect()
 }
 
 /// Adds a polynomial to an encoded `c1`.
@@ -187,24 +196,28 @@ pub(crate) fn added(c1: &mut [u8], polynomial: &[(usize, i128)]) {
 /// 32 digits of the missing piece. It passes if the tag key's own parity is guessed, and then for every job under that tag key.
 #[test]
 fn each_bit_of_a_key_costs_a_guessed_bit_of_the_tag_key_and_a_wrong_guess_a_malformed_job() {
-    let mut quorum = quorum();
-    let colluder = Seat::new(COLLUDER).unwrap();
+    ENDS.into_iter().for_each(|width| each_bit_costs_a_guess(&mut quorum(width)));
+}
+
+fn each_bit_costs_a_guess(quorum: &mut Three) {
+    let (colluder, width) = (Seat::new(COLLUDER).unwrap(), quorum.model.width());
     let honest = colluder.others()[0];
     const GUESSES: usize = 96;
     let (mut passed, mut run, mut runs) = (0, 0u32, [0; 8]);
     for k in 0..GUESSES {
-        let crafted = made_up(&quorum.job(k as u8), honest, 3, &half_comb(k));
+        let crafted = made_up(&quorum.job(k as u8), honest, 3, &half_comb(width, k));
         let begin = |quorum: &Three| quorum.holders[honest.index()].begin(&crafted, NOW);
-        match begin(&quorum) {
+        match begin(quorum) {
             Ok(begun) => {
                 passed += 1;
                 run += 1;
                 let part = begun.parts_for(colluder).to_bytes();
                 let part = coefficients(&part[36 + 2 * 384..]);
-                // All 32 coefficients are the same bit, far above the flooding.
-                let bits: Vec<bool> = part.iter().map(|value| value.unsigned_abs() > 1 << 91).collect();
+                // All coefficients are the same bit, far above the flooding.
+                let bits: Vec<bool> =
+                    part[..width.lanes()].iter().map(|value| value.unsigned_abs() > 1 << 91).collect();
                 assert!(bits.iter().all(|bit| *bit == quorum.parity(honest, k)), "{k}");
-                assert!(begin(&quorum).is_ok(), "known once, it passes again");
+                assert!(begin(quorum).is_ok(), "known once, it passes again");
             }
             Err(KeyHolderError::Malformed) => {
                 (0..8u32).filter(|length| run >= *length).for_each(|length| runs[length as usize] += 1);
@@ -228,7 +241,7 @@ fn each_bit_of_a_key_costs_a_guessed_bit_of_the_tag_key_and_a_wrong_guess_a_malf
 /// again, the difference of two parts would be a product of the difference of two keys.
 #[test]
 fn the_same_job_under_another_key_is_flooded_otherwise() {
-    let mut quorum = quorum();
+    let mut quorum = quorum(Width::W512);
     let job = quorum.job(1);
     // Small, so that what is left without the flooding is small too.
     let encoded = made_up(&job, Seat::ALL[0], 0, &[at_minus(5, 1 << 40)]).to_bytes();
@@ -239,24 +252,28 @@ fn the_same_job_under_another_key_is_flooded_otherwise() {
     let (digest, before) = parts(&quorum);
     assert_eq!((digest, before.clone()), parts(&quorum), "sent again, it is the same");
     quorum.holders[0].key_holder().shred(named(0, 0)).unwrap();
-    let (blinded, _) = split(&random_face(&mut StdRng::seed_from_u64(5)), &mut StdRng::seed_from_u64(6));
+    let (blinded, _) = split(
+        &random_face(&mut StdRng::seed_from_u64(5), quorum.model.width()),
+        &mut StdRng::seed_from_u64(6),
+    );
     let contributions = [quorum.holders[0].contribute(named(0, 0), NOW).unwrap(), [2; 32], [3; 32]];
-    quorum.holders[0].enrol(&seat_enrolment(named(0, 0), lane_of(0), &blinded, contributions)).unwrap();
+    quorum.holders[0]
+        .enrol(&seat_enrolment(named(0, 0), lane_of(0), quorum.model, &blinded, contributions))
+        .unwrap();
     let (again, after) = parts(&quorum);
     assert_eq!(digest, again, "to the bytes the same job");
     let differences: Vec<i128> = before.iter().zip(&after).map(|(one, other)| centred(one - other)).collect();
-    assert!(differences.iter().filter(|difference| difference.unsigned_abs() > 1 << 66).count() > 16);
+    assert!(differences.iter().filter(|difference| difference.unsigned_abs() > 1 << 66).count() > 4);
 }
 
 /// The colluder's own tag key says nothing about those of the others.
 #[test]
 fn a_tag_for_one_seat_is_none_for_another() {
-    let mut quorum = quorum();
+    let mut quorum = quorum(Width::W512);
     let job = quorum.job(1);
     let encoded = SeatJob::encode(&job).unwrap();
     let mut bytes = encoded[0].clone();
-    let tags = 5..5 + 4 * 384;
-    bytes[tags.clone()].copy_from_slice(&encoded[COLLUDER][tags]);
+    bytes[TAGS].copy_from_slice(&encoded[COLLUDER][TAGS]);
     let outcome = quorum.holders[0].begin(&SeatJob::from_bytes(&bytes).unwrap(), NOW);
     assert!(matches!(outcome, Err(KeyHolderError::Malformed)));
 }
@@ -267,7 +284,10 @@ fn a_tag_for_one_seat_is_none_for_another() {
 /// gets a part of. The largest that passes is 2^20 times smaller than its flooding, so a part tells less than 2^-30 bits.
 #[test]
 fn what_a_tag_tolerates_is_drowned_in_the_parts() {
-    let mut quorum = quorum();
+    ENDS.into_iter().for_each(|width| is_drowned(&mut quorum(width)));
+}
+
+fn is_drowned(quorum: &mut Three) {
     let colluder = Seat::new(COLLUDER).unwrap();
     let (mut largest_that_passes, mut smallest_refused) = (0, u32::MAX);
     for bits in (44..68).chain([74, 80, 90]) {
@@ -304,18 +324,22 @@ fn what_a_tag_tolerates_is_drowned_in_the_parts() {
 /// Claim M14.
 ///
 /// What the documents say that these two learn: exact scores of the jobs that they send, about the subjects that these name, an attempt
-/// each at both other seats. 128 of them are a template. A gateway with a key-holder is two machines; the promise is about one.
+/// each at both other seats. As many as it has numbers are a template. A gateway with a key-holder is two machines; the promise is about one.
 #[test]
 fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
-    let mut quorum = quorum();
+    ENDS.into_iter().for_each(|width| learn_scores(&mut quorum(width)));
+}
+
+fn learn_scores(quorum: &mut Three) {
     let colluder = Seat::new(COLLUDER).unwrap();
-    let [honest, _] = colluder.others();
+    let ([honest, _], width) = (colluder.others(), quorum.model.width());
     let scheme = Scheme::shared();
     const COORDINATES: usize = 8;
     for k in 0..COORDINATES {
-        let job = quorum.login(k as u8, 0, &unit(k));
+        let job = quorum.login(k as u8, 0, &unit(width, k));
         let masked = job.to_bytes();
-        let masked = MaskedBatch::from_bytes(scheme, &masked[masked.len() - MASKED..]).unwrap();
+        let masked =
+            MaskedBatch::from_bytes(scheme, quorum.shape(), &masked[masked.len() - MASKED..]).unwrap();
         let jobs = SeatJob::encode(&job).unwrap().map(|bytes| SeatJob::from_bytes(&bytes).unwrap());
         let theirs = quorum.holders[honest.index()].begin(&jobs[honest.index()], NOW).unwrap();
         let own = quorum.holders[COLLUDER].begin(&jobs[COLLUDER], NOW).unwrap();
@@ -328,7 +352,7 @@ fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
         let missing = honest.pieces().iter().position(|piece| *piece == colluder.lacks()).unwrap();
         let c = partials(&theirs, colluder)[missing].clone();
         let opened = Opened::combine(scheme, &masked, [&a, &b, &c]);
-        assert_eq!(opened.scores()[0], 175 * i32::from(quorum.people[0].2.values()[k]));
+        assert_eq!(opened.scores()[0], width.scale() * i32::from(quorum.people[0].2.values()[k]));
     }
     let status = quorum.holders[honest.index()].key_holder().status();
     assert_eq!((status.attempts, status.failures), (COORDINATES as u64, 0));

@@ -19,7 +19,12 @@ fn the_threshold_itself_is_accepted_and_one_more_is_not() {
 #[test]
 fn a_partial_batch_answers_for_its_lanes_only() {
     // With this threshold an empty lane, whose score is 0, would be accepted.
-    let mut world = World::new(lenient(-32_768));
+    Width::ALL
+        .into_iter()
+        .for_each(|width| answers_for_its_lanes(&mut World::new(wide(width, lenient(-32_768)))));
+}
+
+fn answers_for_its_lanes(world: &mut World) {
     let face = world.face();
     let first = world.enrol(1, 0, &face);
     let last = world.enrol(2, 31, &face);
@@ -36,7 +41,10 @@ fn a_partial_batch_answers_for_its_lanes_only() {
 
 #[test]
 fn every_tier_masks_alike() {
-    let mut world = World::new(lenient(20_000));
+    ENDS.into_iter().for_each(|width| masks_alike(&mut World::new(wide(width, lenient(20_000)))));
+}
+
+fn masks_alike(world: &mut World) {
     let (face, other) = (world.face(), world.face());
     let (mine, theirs) = (world.enrol(1, 3, &face), world.enrol(2, 8, &other));
     for tier in Tier::available() {

@@ -15,10 +15,12 @@ fn the_ciphertext_needs_both_shares() {
     let (blinded, _) = split(&face, &mut world.rng);
     let again = BlindedTemplate::from_bytes(&blinded.to_bytes()).expect("its own");
     let (_, wrong) = split(&face, &mut world.rng);
-    let zero = Blind::from_bytes(&[0; Blind::BYTES]).expect("zeros are residues");
+    let zero = Blind::from_bytes(&[0; 272]).expect("zeros are residues");
     for (name, blinded, blind) in [(2, blinded, wrong), (3, again, zero)] {
-        let encrypted =
-            world.key_holder.enrol(named(name, 0), lane_of(2), &blinded.into(), NOW).expect("a new subject");
+        let encrypted = world
+            .key_holder
+            .enrol(named(name, 0), lane_of(2), MODEL, &blinded.into(), NOW)
+            .expect("a new subject");
         let template = unblind(encrypted, blind);
         let job = world.mask(&[(&template, &face)]);
         assert!(world.key_holder.decide(&job, NOW).expect("honest").lanes().is_empty());
@@ -78,11 +80,11 @@ fn a_generation_is_enrolled_once() {
     world.enrol(1, 1, &face);
     let (blinded, _) = split(&face, &mut world.rng);
     let blinded = blinded.into();
-    let again = world.key_holder.enrol(named(1, 0), lane_of(2), &blinded, NOW);
+    let again = world.key_holder.enrol(named(1, 0), lane_of(2), MODEL, &blinded, NOW);
     assert!(matches!(again, Err(KeyHolderError::SubjectExists)));
     world
         .key_holder
-        .enrol(named(1, 1), lane_of(2), &blinded, NOW)
+        .enrol(named(1, 1), lane_of(2), MODEL, &blinded, NOW)
         .expect("the next generation is another template");
 }
 
@@ -91,12 +93,12 @@ fn an_answer_to_another_question_is_told_apart() {
     let mut world = World::new(lenient(0));
     let (blinded, _) = split(&world.face(), &mut world.rng);
     let lane = lane_of(2);
-    let answer = world.key_holder.enrol(named(1, 3), lane, &blinded.into(), NOW).expect("new");
-    assert!(answer.is_of(&named(1, 3), lane) && answer.is_renewal(&named(1, 3)));
+    let answer = world.key_holder.enrol(named(1, 3), lane, MODEL, &blinded.into(), NOW).expect("new");
+    assert!(answer.is_of(&named(1, 3), lane, MODEL) && answer.is_renewal(&named(1, 3)));
     for other in [TemplateName { tenant: TenantId::new([8; 16]), ..named(1, 3) }, named(2, 3), named(1, 4)] {
-        assert!(!answer.is_of(&other, lane) && !answer.is_renewal(&other));
+        assert!(!answer.is_of(&other, lane, MODEL) && !answer.is_renewal(&other));
     }
-    assert!(!answer.is_of(&named(1, 3), lane_of(3)));
+    assert!(!answer.is_of(&named(1, 3), lane_of(3), MODEL));
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn of_32_jobs_in_flight_one_is_told_that_it_is_malformed() {
     let crafted = |(k, (template, face)): (usize, &(Template, Embedding))| {
         let mut bytes = world.mask(&[(template, face)]).to_bytes();
         let start = bytes.len() - POLYNOMIAL;
-        added(&mut bytes[start..], &half_comb(k));
+        added(&mut bytes[start..], &half_comb(MODEL.width(), k));
         read(&bytes)
     };
     let jobs: Vec<MatchJob> = people.iter().enumerate().map(crafted).collect();

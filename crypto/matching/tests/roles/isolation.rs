@@ -13,7 +13,12 @@ const THRESHOLD: i32 = 10_000;
 /// or a stranger's. Of the other 31 every decision stays, and is that of the plain inner product.
 #[test]
 fn changing_one_lane_leaves_the_other_31_decisions_identical() {
-    let mut world = World::new(lenient(THRESHOLD));
+    for (width, batches) in ENDS.into_iter().zip([CHANGED_BATCHES, CHANGED_BATCHES / 4]) {
+        changing_one_lane(&mut World::new(wide(width, lenient(THRESHOLD))), volume(batches, 500));
+    }
+}
+
+fn changing_one_lane(world: &mut World, batches: usize) {
     let faces: Vec<Embedding> = (0..32).map(|_| world.face()).collect();
     let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &faces[usize::from(i)])).collect();
     let strangers: Vec<Embedding> = (0..16).map(|_| world.face()).collect();
@@ -21,13 +26,12 @@ fn changing_one_lane_leaves_the_other_31_decisions_identical() {
         let drawn = world.rng.next_u32() as usize;
         if drawn.is_multiple_of(2) { &faces[lane] } else { &strangers[drawn / 2 % 16] }
     };
-    let mut shown: Vec<&Embedding> = (0..32).map(|lane| draw(&mut world, lane)).collect();
+    let mut shown: Vec<&Embedding> = (0..32).map(|lane| draw(world, lane)).collect();
     let mut before = None;
     let mut accepted = 0;
-    let batches = volume(CHANGED_BATCHES, 500);
     for _ in 0..batches {
         let lane = world.rng.next_u32() as usize % 32;
-        shown[lane] = draw(&mut world, lane);
+        shown[lane] = draw(world, lane);
         let lanes: Vec<_> = templates.iter().zip(shown.iter().copied()).collect();
         let job = world.mask(&lanes);
         let after = world.key_holder.decide(&job, NOW).expect("an honest job").lanes().bits();
@@ -45,7 +49,13 @@ fn changing_one_lane_leaves_the_other_31_decisions_identical() {
 /// can send; from time to time all devices split anew.
 #[test]
 fn changing_one_lane_leaves_the_other_31_identical_with_shared_probes() {
-    let mut world = World::with_keys(KeyStructure::PerTenant, lenient(THRESHOLD));
+    for (width, batches) in ENDS.into_iter().zip([CHANGED_BATCHES, CHANGED_BATCHES / 4]) {
+        let world = &mut World::with_keys(KeyStructure::PerTenant, wide(width, lenient(THRESHOLD)));
+        changing_one_lane_of_shared_probes(world, volume(batches, 500));
+    }
+}
+
+fn changing_one_lane_of_shared_probes(world: &mut World, batches: usize) {
     let faces: Vec<Embedding> = (0..32).map(|_| world.face()).collect();
     let templates: Vec<Template> = (0..32).map(|i| world.enrol(i, i, &faces[usize::from(i)])).collect();
     for round in 0..10u8 {
@@ -57,10 +67,14 @@ fn changing_one_lane_leaves_the_other_31_identical_with_shared_probes() {
             world.matcher.gather(BatchId::new([5; 16]), TENANT, &world.key, &lanes).expect("a valid batch");
         let encrypted = world.key_holder.encrypt_probes(&sealed, NOW).expect("sealed for it");
         let mut before = u32::MAX;
-        for _ in 0..volume(CHANGED_BATCHES, 500) / 10 {
+        for _ in 0..batches / 10 {
             let drawn = world.rng.next_u32() as usize;
             let (lane, own) = (drawn % 32, (drawn / 32).is_multiple_of(2));
-            probes[lane].share = if own { honest[lane].share.clone() } else { Share::random(&mut world.rng) };
+            probes[lane].share = if own {
+                honest[lane].share.clone()
+            } else {
+                Share::random(world.model.width(), &mut world.rng)
+            };
             let lanes: Vec<_> = templates.iter().zip(&probes).collect();
             let job = world.matcher.mask_shared(
                 BatchId::new([5; 16]),
@@ -102,7 +116,7 @@ impl Forger {
         let (blinded, blind) = split(&face, &mut world.rng);
         let encrypted = world
             .key_holder
-            .enrol(TemplateName { tenant: STRANGER, ..named(1, 0) }, lane_of(20), &blinded.into(), NOW)
+            .enrol(TemplateName { tenant: STRANGER, ..named(1, 0) }, lane_of(20), MODEL, &blinded.into(), NOW)
             .expect("new");
         Forger { mode, foreign: unblind(encrypted, blind), world, face, templates, same_lane }
     }

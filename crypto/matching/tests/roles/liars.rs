@@ -1,16 +1,21 @@
 //! What one of three key-holders can do that lies to the other two.
 
-use crate::malformed::{MASKED, PRIMES, add, add_score, delta, put};
-use crate::quorum::WITNESS;
+use crate::malformed::{PRIMES, add, add_score, delta, put};
+use crate::quorum::{WITNESS, batch_at};
 use crate::three::{Three, altered, job_of};
-use crate::{NOW, lane_of, lenient};
+use crate::{ENDS, NOW, lane_of, lenient, wide};
 use rand::Rng as _;
 use trefoil_matching::quorum::{Parts, Seat, SeatJob};
 use trefoil_matching::{KeyHolderError, MatchJob};
 
 #[test]
 fn a_liar_is_named_and_changes_nothing() {
-    let mut three = Three::new(lenient(15_000), 30);
+    for width in ENDS {
+        is_named_and_changes_nothing(&mut Three::new(wide(width, lenient(15_000)), 30));
+    }
+}
+
+fn is_named_and_changes_nothing(three: &mut Three) {
     let [other, _] = three.jobs(0);
     let [job, alone] = three.jobs(1);
     let expected = three.alone.decide(&alone, NOW).unwrap().lanes().bits();
@@ -57,7 +62,12 @@ fn moved(three: &Three, liar: Seat, seat: Seat, job: &MatchJob, [batch, witness]
 #[test]
 fn a_share_moved_by_whole_scores_changes_nothing_and_its_sender_is_named() {
     // With every lane taken it is within the band: only the witness contradicts it.
-    let mut three = Three::new(lenient(15_000), 32);
+    for width in ENDS {
+        changes_nothing(&mut Three::new(wide(width, lenient(15_000)), 32));
+    }
+}
+
+fn changes_nothing(three: &mut Three) {
     let [job, alone] = three.jobs(1);
     let expected = three.alone.decide(&alone, NOW).unwrap().lanes().bits();
     for seat in Seat::ALL {
@@ -65,14 +75,14 @@ fn a_share_moved_by_whole_scores_changes_nothing_and_its_sender_is_named() {
             let honest = seat.others().into_iter().find(|other| *other != liar).unwrap();
             let truth = (honest, three.parts(honest, seat, &job));
             for by in [[20_000, 0], [20_000, 20_000], [1, 77], [0, 1], [65_536, 65_535]] {
-                let lie = (liar, moved(&three, liar, seat, &job, by));
+                let lie = (liar, moved(three, liar, seat, &job, by));
                 for parts in [[lie.clone(), truth.clone()], [truth.clone(), lie]] {
                     assert_eq!(three.decide(seat, &job, &parts).unwrap(), (expected, vec![liar], vec![]));
                 }
             }
             // Both honest ones decide the same, whatever each of them is told.
             let to_honest = [
-                (liar, moved(&three, liar, honest, &job, [30_000, 5])),
+                (liar, moved(three, liar, honest, &job, [30_000, 5])),
                 (seat, three.parts(seat, honest, &job)),
             ];
             assert_eq!(three.decide(honest, &job, &to_honest).unwrap(), (expected, vec![liar], vec![]));
@@ -111,13 +121,18 @@ fn with_one_away_a_moved_share_is_refused_and_the_third_freezes() {
 #[test]
 fn every_lie_about_one_lane_is_refused_but_the_one_that_knows_the_factor() {
     // The same lie about a batch and many about its witness: who guesses is refused, each time.
-    let mut three = Three::new(lenient(15_000), 32);
+    for (width, guesses) in ENDS.into_iter().zip([2000, 500]) {
+        refuses_every_guess(&mut Three::new(wide(width, lenient(15_000)), 32), guesses);
+    }
+}
+
+fn refuses_every_guess(three: &mut Three, guesses: u128) {
     let [job, _] = three.jobs(1);
     let [seat, liar, _] = Seat::ALL;
     let (holder, job_here) = (&three.holders[0], job_of(seat, &job));
     let begun = holder.begin(&job_here, NOW).unwrap();
-    let lie = moved(&three, liar, seat, &job, [20_000, 0]);
-    for guess in 0..2000 {
+    let lie = moved(three, liar, seat, &job, [20_000, 0]);
+    for guess in 0..guesses {
         let lie = [(liar, altered(&lie, 2, 0, guess * 31 * delta()))];
         let judged = holder.judge(&job_here, &begun, &lie, true);
         assert_eq!(judged.suspect, Some(liar), "guess {guess}");
@@ -137,7 +152,12 @@ pub(crate) fn times(factor: i64, score: i32) -> i32 {
 
 #[test]
 fn a_liar_who_knows_a_factor_stops_one_seat_and_turns_no_decision() {
-    let mut three = Three::new(lenient(15_000), 32);
+    for width in ENDS {
+        stops_one_seat(&mut Three::new(wide(width, lenient(15_000)), 32));
+    }
+}
+
+fn stops_one_seat(three: &mut Three) {
     let [job, alone] = three.jobs(1);
     let expected = three.alone.decide(&alone, NOW).unwrap().lanes().bits();
     let lane = lane_of(expected.trailing_zeros() as u8);
@@ -147,7 +167,7 @@ fn a_liar_who_knows_a_factor_stops_one_seat_and_turns_no_decision() {
     let (by, factor) = (20_000, factor(&job_of(seat, &job), lane.index()));
     let mut lie = three.parts(liar, seat, &job).to_bytes().to_vec();
     for (which, score) in [(missing, by), (2, times(factor, by))] {
-        add_score(&mut lie, 36 + 384 * which, lane, score);
+        add_score(&mut lie, 36 + 384 * which, (three.model.width(), lane), score);
     }
     let lie = Parts::from_bytes(&lie).unwrap();
     let truth = (honest, three.parts(honest, seat, &job));
@@ -164,12 +184,17 @@ fn a_liar_who_knows_a_factor_stops_one_seat_and_turns_no_decision() {
 /// witness, and the score of a lane without a subject, which the witnesses confirm because the one who made them made that too.
 #[test]
 fn what_one_check_alone_sees_is_malformed() {
-    let mut three = Three::new(lenient(15_000), 31);
+    for width in ENDS {
+        sees_alone(&mut Three::new(wide(width, lenient(15_000)), 31));
+    }
+}
+
+fn sees_alone(three: &mut Three) {
     let encoded = |three: &mut Three| SeatJob::encode(&three.jobs(1)[0]).unwrap();
-    let (witness, batch) = (WITNESS + 4 * 32, encoded(&mut three)[0].len() - MASKED);
-    let empty = lane_of(31);
+    let (witness, batch) = (WITNESS + 4 * 32, batch_at(&encoded(three)[0]));
+    let empty = (three.model.width(), lane_of(31));
     let stray = |bytes: &mut Vec<u8>| {
-        let factor = factor(&SeatJob::from_bytes(bytes).unwrap(), empty.index());
+        let factor = factor(&SeatJob::from_bytes(bytes).unwrap(), empty.1.index());
         add_score(bytes, batch, empty, 1);
         add_score(bytes, witness, empty, times(factor, 1));
     };
@@ -181,7 +206,7 @@ fn what_one_check_alone_sees_is_malformed() {
         ("stray score", &stray),
     ];
     for (name, craft) in crafts {
-        let mut crafted = encoded(&mut three);
+        let mut crafted = encoded(three);
         crafted.iter_mut().for_each(craft);
         let crafted = crafted.map(|bytes| SeatJob::from_bytes(&bytes).unwrap());
         // The last of the three freezes: all parts are made before anybody judges.

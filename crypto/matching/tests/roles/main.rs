@@ -11,6 +11,7 @@ mod in_flight;
 mod isolation;
 mod liars;
 mod malformed;
+mod models;
 mod modes;
 mod quorum;
 mod rotation;
@@ -22,13 +23,16 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::{
     AttemptPolicy, AttemptRecord, DecisionPolicy, Embedding, Handle, KeyHolder, KeyHolderError, KeyStructure,
-    Lane, MatchJob, Matcher, MemoryVault, PublicKey, SharedProbe, Template, TemplateName, TenantId, Tier,
-    Vault as _, split, unblind,
+    Lane, MatchJob, Matcher, MemoryVault, Model, PublicKey, SharedProbe, Template, TemplateName, TenantId,
+    Tier, Vault as _, Width, split, unblind,
 };
 use trefoil_types::BatchId;
 
 const TENANT: TenantId = TenantId::new([7; 16]);
 const NOW: u64 = 1_800_000_000;
+const MODEL: Model = model_of(Width::W128);
+/// The ends: all lanes in one ciphertext, and eight in each of four.
+const ENDS: [Width; 2] = [Width::W128, Width::W512];
 
 /// A probe mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +59,8 @@ struct World {
     key: PublicKey,
     matcher: Matcher,
     rng: StdRng,
-    /// The threshold of the tenant's policy, which each job names.
+    /// Those of the tenant's policy, which each job names.
+    model: Model,
     threshold: i32,
     /// Batches of shared probes so far.
     probes: u64,
@@ -78,7 +83,8 @@ impl World {
         let key_holder = KeyHolder::new(Arc::clone(&vault), &mut rng, NOW).expect("an empty vault");
         let key = key_holder.create_tenant(TENANT, keys, policy).expect("a new tenant");
         let matcher = matcher_on(Tier::detected(), 9);
-        World { vault, key_holder, key, matcher, rng, threshold: policy.threshold, probes: 0, sealed_at: NOW }
+        let DecisionPolicy { model, threshold, .. } = policy;
+        World { vault, key_holder, key, matcher, rng, model, threshold, probes: 0, sealed_at: NOW }
     }
 
     /// Enrols `embedding` in lane `lane` under a handle made of `name`.
@@ -86,14 +92,14 @@ impl World {
         let (blinded, blind) = split(embedding, &mut self.rng);
         let encrypted = self
             .key_holder
-            .enrol(named(name, 0), lane_of(lane), &blinded.into(), NOW)
+            .enrol(named(name, 0), lane_of(lane), self.model, &blinded.into(), NOW)
             .expect("a new subject");
         unblind(encrypted, blind)
     }
 
     /// A random face.
     fn face(&mut self) -> Embedding {
-        random_face(&mut self.rng)
+        random_face(&mut self.rng, self.model.width())
     }
 
     fn mask(&mut self, lanes: &[(&Template, &Embedding)]) -> MatchJob {
@@ -101,10 +107,10 @@ impl World {
         matcher.mask(BatchId::new([5; 16]), TENANT, *threshold, key, lanes).expect("a valid batch")
     }
 
-    /// Another policy, whose threshold later jobs name.
+    /// Another policy, whose model and threshold later jobs name.
     fn set_policy(&mut self, policy: DecisionPolicy) {
         self.key_holder.set_policy(TENANT, policy).expect("a possible threshold");
-        self.threshold = policy.threshold;
+        DecisionPolicy { model: self.model, threshold: self.threshold, .. } = policy;
     }
 
     /// A job of these faces, as it comes about in the tenant's mode.
@@ -163,13 +169,16 @@ fn matcher_on(tier: Tier, seed: u8) -> Matcher {
     Matcher::new(tier, Box::new(move |fresh| rng.fill_bytes(fresh)))
 }
 
-fn random_face(rng: &mut StdRng) -> Embedding {
-    let vector: Vec<f32> = (0..128).map(|_| (0..12).map(|_| uniform(rng)).sum::<f32>() - 6.0).collect();
+fn random_face(rng: &mut StdRng, width: Width) -> Embedding {
+    let vector: Vec<f32> =
+        (0..width.numbers()).map(|_| (0..12).map(|_| uniform(rng)).sum::<f32>() - 6.0).collect();
     Embedding::quantise(&vector).expect("finite and not zero")
 }
 
 /// A face near another: its coordinates, disturbed.
 fn disturbed(rng: &mut StdRng, face: &Embedding, by: f32) -> Embedding {
+    // As much of its length, whatever its width.
+    let by = by * (128.0 / face.values().len() as f32).sqrt();
     let vector: Vec<f32> = face.values().iter().map(|x| f32::from(*x) + by * (uniform(rng) - 0.5)).collect();
     Embedding::quantise(&vector).expect("finite and not zero")
 }
@@ -190,11 +199,22 @@ fn lane_of(index: u8) -> Lane {
     Lane::new(index).expect("below 32")
 }
 
+/// The model of these tests whose vectors take this much room.
+const fn model_of(width: Width) -> Model {
+    let units = (width.numbers() / 128) as u8;
+    Model::from_bytes([1, 1, 1, 1, 1, 1, 1, 1, units]).expect("a width")
+}
+
+/// The policy for vectors of this width.
+fn wide(width: Width, policy: DecisionPolicy) -> DecisionPolicy {
+    DecisionPolicy { model: model_of(width), ..policy }
+}
+
 fn policy(threshold: i32) -> DecisionPolicy {
-    DecisionPolicy { threshold, attempts: AttemptPolicy::default() }
+    DecisionPolicy::new(MODEL, threshold, AttemptPolicy::default())
 }
 
 /// Budgets that never bind.
 fn lenient(threshold: i32) -> DecisionPolicy {
-    DecisionPolicy { threshold, attempts: AttemptPolicy::UNLIMITED }
+    DecisionPolicy::new(MODEL, threshold, AttemptPolicy::UNLIMITED)
 }

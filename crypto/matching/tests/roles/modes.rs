@@ -38,7 +38,7 @@ impl World {
             self.matcher.gather(BatchId::new([5; 16]), TENANT, &self.key, lanes).expect("a valid batch");
         let sealed = ProbeJob::from_bytes(&sealed.to_bytes()).expect("its own encoding");
         let probes = self.key_holder.encrypt_probes(&sealed, self.sealed_at)?;
-        let probes = EncryptedProbes::from_bytes(probes.as_bytes()).expect("its own encoding");
+        let probes = EncryptedProbes::from_bytes(&probes.to_bytes()).expect("its own encoding");
         let key = PublicKey::from_bytes(&self.key.to_bytes()).expect("its own encoding");
         let job = self
             .matcher
@@ -55,23 +55,39 @@ impl World {
 /// Claim I6: Both probe modes decide like plaintext.
 #[test]
 fn both_modes_decide_as_the_plain_inner_product_does() {
-    for (n, mode) in [1, 7, 32].into_iter().flat_map(|n| Mode::ALL.map(|mode| (n, mode))) {
-        let mut world = World::with_keys(mode.keys(), lenient(18_000));
-        let faces: Vec<Embedding> = (0..n).map(|_| world.face()).collect();
-        let templates: Vec<Template> = (0..n)
-            .map(|i| world.enrol(i, i, &faces[usize::from(i)]))
-            .map(|template| Template::from_bytes(&template.to_bytes()).expect("its own encoding"))
-            .collect();
-        let shown: Vec<Embedding> = faces
-            .iter()
-            .enumerate()
-            .map(|(i, face)| if i % 3 == 0 { world.face() } else { disturbed(&mut world.rng, face, 60.0) })
-            .collect();
-        let expected =
-            (0..usize::from(n)).fold(0, |bits, i| bits | u32::from(faces[i].dot(&shown[i]) >= 18_000) << i);
-        let lanes: Vec<_> = templates.iter().zip(&shown).collect();
-        let job = world.job_in(mode, &lanes);
-        assert_eq!(world.decide(&job), expected, "{mode:?}, {n}");
+    // One; some, of each of the widest vectors' ciphertexts or of two of them; all.
+    let lanes: [Vec<u8>; 4] = [vec![31], vec![0, 1, 9, 17, 18, 30, 31], vec![15, 8, 16], (0..32).collect()];
+    for (width, mode) in Width::ALL.into_iter().flat_map(|width| Mode::ALL.map(|mode| (width, mode))) {
+        lanes.iter().for_each(|lanes| decide_as_the_inner_product(width, mode, lanes));
+    }
+}
+
+fn decide_as_the_inner_product(width: Width, mode: Mode, lanes: &[u8]) {
+    const THRESHOLD: i32 = 18_000;
+    let mut world = World::with_keys(mode.keys(), wide(width, lenient(THRESHOLD)));
+    let faces: Vec<Embedding> = lanes.iter().map(|_| world.face()).collect();
+    let templates: Vec<Template> = lanes
+        .iter()
+        .zip(&faces)
+        .map(|(lane, face)| world.enrol(*lane, *lane, face))
+        .map(|template| Template::from_bytes(&template.to_bytes()).expect("its own encoding"))
+        .collect();
+    let shown: Vec<Embedding> = faces
+        .iter()
+        .enumerate()
+        .map(|(i, face)| if i % 3 == 1 { world.face() } else { disturbed(&mut world.rng, face, 60.0) })
+        .collect();
+    let accepted = |(i, lane): (usize, &u8)| u32::from(faces[i].dot(&shown[i]) >= THRESHOLD) << lane;
+    let expected: u32 = lanes.iter().enumerate().map(accepted).sum();
+    let job = world.job_in(mode, &templates.iter().zip(&shown).collect::<Vec<_>>());
+    assert_eq!(world.decide(&job), expected, "{mode:?}, {width:?}, {lanes:?}");
+    // And at the threshold exactly: none of their scores is off by one.
+    let scores = faces.iter().zip(&shown).map(|(face, shown)| face.dot(shown));
+    let score = scores.max().expect("somebody");
+    for above in [0, 1] {
+        world.set_policy(wide(width, lenient(score + above)));
+        let job = world.job_in(mode, &templates.iter().zip(&shown).collect::<Vec<_>>());
+        assert_eq!(world.decide(&job) != 0, above == 0, "{mode:?}, {width:?}, {lanes:?}");
     }
 }
 
@@ -86,19 +102,19 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
     let blind = trefoil_matching::Blind::from_bytes(&open.to_bytes()).expect("a share");
     for (name, key, issued_at) in [(2, &b"key"[..], NOW), (1, b"k", NOW), (1, b"key", NOW + 1)] {
         let refused = for_key_holder(&sealed, key, issued_at);
-        let refused = world.key_holder.enrol(named(name, 1), lane_of(3), &refused, NOW);
+        let refused = world.key_holder.enrol(named(name, 1), lane_of(3), MODEL, &refused, NOW);
         assert!(matches!(refused, Err(KeyHolderError::SealedShares(lanes)) if lanes.bits() == 1 << 3));
     }
     let late = NOW + SEALED_LIFE_S + 1;
     let refused =
-        world.key_holder.enrol(named(1, 1), lane_of(3), &for_key_holder(&sealed, b"key", NOW), late);
+        world.key_holder.enrol(named(1, 1), lane_of(3), MODEL, &for_key_holder(&sealed, b"key", NOW), late);
     assert!(matches!(refused, Err(KeyHolderError::SealedShares(_))));
     let enrolment = for_key_holder(&sealed, b"key", NOW);
     // A generation that is there does not use the share up.
     world.enrol(1, 7, &face);
-    let taken = world.key_holder.enrol(named(1, 0), lane_of(3), &enrolment, NOW);
+    let taken = world.key_holder.enrol(named(1, 0), lane_of(3), MODEL, &enrolment, NOW);
     assert!(matches!(taken, Err(KeyHolderError::SubjectExists)), "{taken:?}");
-    let encrypted = world.key_holder.enrol(named(1, 1), lane_of(3), &enrolment, NOW).expect("new");
+    let encrypted = world.key_holder.enrol(named(1, 1), lane_of(3), MODEL, &enrolment, NOW).expect("new");
     let template = unblind(encrypted, blind);
     let probe = world.device(&template, &face, b"n");
     let job = world.job(&[(&template, &probe)]).expect("sealed for it");
@@ -108,7 +124,7 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
         if shredded {
             world.key_holder.shred(named(1, 1)).expect("memory");
         }
-        let again = world.key_holder.enrol(named(1, 2), lane_of(3), &enrolment, NOW);
+        let again = world.key_holder.enrol(named(1, 2), lane_of(3), MODEL, &enrolment, NOW);
         assert!(matches!(again, Err(KeyHolderError::SealedShares(_))), "{again:?}");
     }
 }
@@ -126,7 +142,7 @@ fn a_sealed_probe_is_enrolled_as_nobodys_template_and_a_sealed_template_is_nobod
     for name in [99, 1] {
         for generation in 1..4 {
             let sealed = for_key_holder(&probe.sealed, b"nonce of a login", NOW);
-            let outcome = world.key_holder.enrol(named(name, generation), lane_of(3), &sealed, NOW);
+            let outcome = world.key_holder.enrol(named(name, generation), lane_of(3), MODEL, &sealed, NOW);
             assert!(matches!(outcome, Err(KeyHolderError::SealedShares(_))), "{outcome:?}");
         }
     }
@@ -229,7 +245,7 @@ fn budgets_freezes_and_restarts_apply_to_the_tenants_key_too() {
     let other = TemplateName { tenant: TenantId::new([1; 16]), ..named(1, 0) };
     world.key_holder.create_tenant(other.tenant, KeyStructure::PerTenant, lenient(0)).expect("new");
     let (blinded, blind) = split(&face, &mut world.rng);
-    let encrypted = world.key_holder.enrol(other, lane_of(4), &blinded.into(), NOW).expect("new");
+    let encrypted = world.key_holder.enrol(other, lane_of(4), MODEL, &blinded.into(), NOW).expect("new");
     let mut stranger = unblind(encrypted, blind);
     stranger.tenant = TENANT;
     let later = NOW + 31;
@@ -252,13 +268,13 @@ fn other_encodings_are_refused() {
     let template = world.enrol(1, 4, &face);
     let bytes = template.to_bytes();
     assert_eq!(bytes.len(), Template::bytes(KeyStructure::PerTenant));
-    for n in [0, 61, 62, 1000, bytes.len() - 1] {
+    for n in [0, 70, 71, 1000, bytes.len() - 1] {
         assert_eq!(Template::from_bytes(&bytes[..n]), Err(TemplateError::Length(n)));
     }
     let mut other = bytes.clone();
-    other[61] = 2;
+    other[70] = 2;
     assert_eq!(Template::from_bytes(&other), Err(TemplateError::Format));
-    other[61] = 0;
+    other[70] = 0;
     assert!(matches!(Template::from_bytes(&other), Err(TemplateError::Length(_))));
 
     let key = world.key.to_bytes();
@@ -279,14 +295,15 @@ fn other_encodings_are_refused() {
     }
     assert!(ProbeJob::from_bytes(&[&job[..], &[0]].concat()).is_err());
     // A nonce that is longer than a nonce may be, with the bytes that it calls for.
-    let nonce = 44 + 32 + 4 + 32 + 8;
+    let header = 44 + Model::BYTES;
+    let nonce = header + 32 + 4 + 32 + 8;
     assert_eq!(job[nonce], 1);
     let long = [&job[..nonce], &[65; 66], &job[nonce + 2..]].concat();
     assert!(ProbeJob::from_bytes(&long).is_err());
     let longest = [&job[..nonce], &[64; 65], &job[nonce + 2..]].concat();
     assert!(ProbeJob::from_bytes(&longest).is_ok_and(|read| read.to_bytes() == longest));
-    let mut empty = job[..44].to_vec();
-    empty[40..].fill(0);
+    let mut empty = job[..header].to_vec();
+    empty[header - 4..].fill(0);
     assert!(ProbeJob::from_bytes(&empty).is_err());
     assert!(BlindedTemplate::from_bytes(&[0; 271]).is_err());
 }

@@ -37,8 +37,8 @@ impl World {
 
 #[test]
 fn old_and_new_decide_until_the_end_and_then_the_old_keys_are_gone() {
-    for keys in BOTH {
-        let mut world = World::with_keys(keys, lenient(18_000));
+    for (keys, width) in BOTH.into_iter().flat_map(|keys| ENDS.map(|width| (keys, width))) {
+        let mut world = World::with_keys(keys, wide(width, lenient(18_000)));
         let (face, wrong) = (world.face(), world.face());
         let old = world.enrol(1, 7, &face);
         let old_key = world.key.clone();
@@ -112,7 +112,7 @@ fn a_renewal_may_come_again_and_a_late_one_takes_nothing_back() {
     assert_eq!(stored, [0, 4], "what was replaced is forgotten on disk too");
     // Nor does a renewal take the place of a template that was enrolled meanwhile.
     let (blinded, _) = split(&face, &mut world.rng);
-    world.key_holder.enrol(named(1, 6), lane_of(7), &blinded.into(), NOW).expect("new");
+    world.key_holder.enrol(named(1, 6), lane_of(7), MODEL, &blinded.into(), NOW).expect("new");
     assert!(matches!(world.renew(&old, 6), Err(KeyHolderError::Rotation)));
     // Deleting a template deletes what it became.
     world.key_holder.shred(named(1, 0)).expect("there");
@@ -146,8 +146,8 @@ fn both_generations_spend_one_budget() {
 
 #[test]
 fn what_is_no_blinded_template_is_malformed_and_freezes_the_key() {
-    for keys in BOTH {
-        let mut world = World::with_keys(keys, policy(18_000));
+    for (keys, width) in BOTH.into_iter().flat_map(|keys| ENDS.map(|width| (keys, width))) {
+        let mut world = World::with_keys(keys, wide(width, policy(18_000)));
         let face = world.face();
         let (old, other) = (world.enrol(1, 7, &face), world.enrol(2, 8, &face));
         world.key_holder.begin_rotation(TENANT).expect("known");
@@ -230,7 +230,7 @@ impl Midway {
         let (blinded, blind) = split(&self.face, &mut self.world.rng);
         let (lane, blinded) = (self.old.lane, blinded.into());
         let name = TemplateName { tenant: TENANT, handle: self.old.handle, generation };
-        let enrolled = self.world.key_holder.enrol(name, lane, &blinded, NOW);
+        let enrolled = self.world.key_holder.enrol(name, lane, MODEL, &blinded, NOW);
         unblind(enrolled.expect("a new generation"), blind)
     }
 

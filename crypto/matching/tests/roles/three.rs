@@ -7,8 +7,8 @@ use std::sync::Arc;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, assemble};
 use trefoil_matching::{
     BlindedTemplate, DecisionPolicy, Embedding, EncryptedTemplate, KeyHolder, KeyHolderError, KeyStructure,
-    Lane, MatchJob, Matcher, MemoryVault, PublicKey, PublicKeyError, SeatEnrolment, Template, TemplateName,
-    Tier, split, unblind,
+    Lane, MatchJob, Matcher, MemoryVault, Model, PublicKey, PublicKeyError, SeatEnrolment, Template,
+    TemplateName, Tier, split, unblind,
 };
 use trefoil_types::BatchId;
 
@@ -25,7 +25,8 @@ pub(crate) struct Three {
     pub(crate) people: Vec<(Template, Template, Embedding)>,
     pub(crate) matcher: Matcher,
     pub(crate) rng: StdRng,
-    /// Of the policy, which each job names.
+    /// Those of the policy, which each job names.
+    pub(crate) model: Model,
     pub(crate) threshold: i32,
 }
 
@@ -49,20 +50,26 @@ impl Three {
         let its = alone.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
         let keys = [key_of(&holders), its];
         let matcher = matcher_on(Tier::detected(), 9);
-        let (people_there, threshold) = (Vec::new(), policy.threshold);
+        let DecisionPolicy { model, threshold, .. } = policy;
         let mut three =
-            Three { dealt, vault, holders, alone, keys, people: people_there, matcher, rng, threshold };
+            Three { dealt, vault, holders, alone, keys, people: Vec::new(), matcher, rng, model, threshold };
         (0..people).for_each(|name| three.enrol(name));
         three
     }
 
+    /// A random face.
+    pub(crate) fn face(&mut self) -> Embedding {
+        random_face(&mut self.rng, self.model.width())
+    }
+
     pub(crate) fn enrol(&mut self, name: u8) {
-        let face = random_face(&mut self.rng);
+        let face = self.face();
         let (blinded, blind) = split(&face, &mut self.rng);
         let answers = self.enrolled(named(name, 0), lane_of(name), &blinded);
         let ours = unblind(assemble(&answers).unwrap(), blind);
         let (blinded, blind) = split(&face, &mut self.rng);
-        let theirs = self.alone.enrol(named(name, 0), lane_of(name), &blinded.into(), NOW).unwrap();
+        let theirs =
+            self.alone.enrol(named(name, 0), lane_of(name), self.model, &blinded.into(), NOW).unwrap();
         self.people.push((ours, unblind(theirs, blind), face));
     }
 
@@ -75,7 +82,8 @@ impl Three {
     ) -> [[EncryptedTemplate; 2]; 3] {
         let contributions = [0, 1, 2].map(|seat: usize| self.holders[seat].contribute(name, NOW).unwrap());
         [0, 1, 2].map(|seat: usize| {
-            self.holders[seat].enrol(&seat_enrolment(name, lane, share, contributions)).unwrap()
+            let enrolment = seat_enrolment(name, lane, self.model, share, contributions);
+            self.holders[seat].enrol(&enrolment).unwrap()
         })
     }
 
@@ -94,8 +102,8 @@ impl Three {
     pub(crate) fn jobs(&mut self, batch: u8) -> [MatchJob; 2] {
         let probes: Vec<Embedding> = (0..self.people.len())
             .map(|lane| match (lane + usize::from(batch)) % 3 {
-                0 => random_face(&mut self.rng),
-                _ => disturbed(&mut self.rng, &self.people[lane].2, 100.0),
+                0 => self.face(),
+                _ => disturbed(&mut self.rng, &self.people[lane].2, 80.0),
             })
             .collect();
         [0, 1].map(|which| {
@@ -144,11 +152,12 @@ pub(crate) fn job_of(seat: Seat, job: &MatchJob) -> SeatJob {
 pub(crate) fn seat_enrolment(
     name: TemplateName,
     lane: Lane,
+    model: Model,
     share: &BlindedTemplate,
     contributions: [[u8; 32]; 3],
 ) -> SeatEnrolment {
     let template = BlindedTemplate::from_bytes(&share.to_bytes()).unwrap();
-    SeatEnrolment { name, lane, template, contributions }
+    SeatEnrolment { name, lane, model, template, contributions }
 }
 
 /// The public key that three make together, as a gateway asks for it.

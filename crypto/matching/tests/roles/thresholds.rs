@@ -2,8 +2,8 @@
 
 use super::collusion::THRESHOLD;
 use super::liars::{factor, times};
-use super::malformed::{MASKED, add_score};
-use super::quorum::WITNESS;
+use super::malformed::add_score;
+use super::quorum::{WITNESS, batch_at};
 use super::three::{Three, job_of};
 use super::*;
 use trefoil_matching::KeyHolderError;
@@ -15,17 +15,17 @@ const NOBODY: i32 = 32_768;
 /// Writes another threshold into a job: it stands before the masked batch.
 fn under(job: &MatchJob, seat: Seat, threshold: i32) -> SeatJob {
     let mut bytes = job_of(seat, job).to_bytes();
-    let at = bytes.len() - MASKED - 4;
+    let at = batch_at(&bytes) - 4;
     bytes[at..at + 4].copy_from_slice(&threshold.to_le_bytes());
     SeatJob::from_bytes(&bytes).expect("canonical")
 }
 
 /// Adds to the score of lane 0 in a seat's job, in batch and witness alike: nothing of it is malformed.
 fn moved(job: &SeatJob, by: i32) -> SeatJob {
-    let mut bytes = job.to_bytes();
-    let batch = bytes.len() - MASKED;
-    add_score(&mut bytes, batch, lane_of(0), by);
-    add_score(&mut bytes, WITNESS + 128, lane_of(0), times(factor(job, 0), by));
+    let (mut bytes, width) = (job.to_bytes(), job.job().model.width());
+    let batch = batch_at(&bytes);
+    add_score(&mut bytes, batch, (width, lane_of(0)), by);
+    add_score(&mut bytes, WITNESS + 128, (width, lane_of(0)), times(factor(job, 0), by));
     SeatJob::from_bytes(&bytes).expect("canonical")
 }
 
@@ -121,8 +121,8 @@ fn two_seats_at_a_time_answer_no_more_often_than_a_policy_allows() {
         ..AttemptPolicy::default()
     };
     for (is_match, most) in [(false, 10), (true, 40)] {
-        let mut three = Three::new(DecisionPolicy { threshold: THRESHOLD, attempts }, 1);
-        let probe = if is_match { three.people[0].2.clone() } else { random_face(&mut three.rng) };
+        let mut three = Three::new(DecisionPolicy::new(MODEL, THRESHOLD, attempts), 1);
+        let probe = if is_match { three.people[0].2.clone() } else { three.face() };
         let (mut answered, mut refused, mut batch) = (0, 0, 0);
         while refused < 3 {
             batch += 1;

@@ -168,7 +168,7 @@ async fn a_threshold_that_is_changed_behind_the_service_is_attested_never() {
 fn set_threshold(keys: &std::path::Path, listen: &str, service: &Service, score: i32) {
     let tenant = hex::encode(service.tenant);
     trefoil(&["key-holder", "set-policy"], keys, listen)
-        .args(["--threshold", &score.to_string(), &tenant])
+        .args(["--embedder", "test-128", "--threshold", &score.to_string(), &tenant])
         .output()
         .unwrap()
         .done();

@@ -7,7 +7,7 @@ use crate::world::*;
 fn set_threshold(config: &Path, service: &Service, threshold: i32) {
     Command::new(env!("CARGO_BIN_EXE_trefoil"))
         .args(["key-holder", "set-policy", "--config", config.to_str().unwrap()])
-        .args(["--threshold", &threshold.to_string(), &hex::encode(service.tenant)])
+        .args(["--embedder", "test-128", "--threshold", &threshold.to_string(), &hex::encode(service.tenant)])
         .output()
         .unwrap()
         .done();
