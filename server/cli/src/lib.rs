@@ -14,6 +14,7 @@ mod log;
 mod openapi;
 mod pages;
 mod passphrase;
+mod progress;
 mod quickstart;
 mod remote;
 mod serve;
