@@ -32,15 +32,34 @@ impl Accuracy {
         if (scores.probes(), scores.templates()) != (trials.probes.len(), trials.templates.len()) {
             return None;
         }
+        Self::of(scores, |probe, template| trials.is_genuine(probe, template))
+    }
+
+    /// Sorts scores, of which those of a probe and a template of the same person are genuine; `None` unless there are both kinds.
+    pub fn of(scores: &ScoreMatrix, is_genuine: impl Fn(usize, usize) -> bool) -> Option<Self> {
         let (mut genuine, mut impostor) = (Vec::new(), Vec::new());
         for probe in 0..scores.probes() {
             for (template, &score) in scores.row(probe).iter().enumerate() {
-                if trials.is_genuine(probe, template) { &mut genuine } else { &mut impostor }.push(score);
+                if is_genuine(probe, template) { &mut genuine } else { &mut impostor }.push(score);
             }
         }
         genuine.sort_unstable();
         impostor.sort_unstable();
         (!genuine.is_empty() && !impostor.is_empty()).then_some(Self { genuine, impostor })
+    }
+
+    /// Number of genuine and of impostor comparisons.
+    #[must_use]
+    pub fn comparisons(&self) -> (usize, usize) {
+        (self.genuine.len(), self.impostor.len())
+    }
+
+    /// The lowest and the highest score.
+    #[must_use]
+    pub fn range(&self) -> (i32, i32) {
+        let [(low, high), (other_low, other_high)] =
+            [&self.genuine, &self.impostor].map(|scores| (scores[0], scores[scores.len() - 1]));
+        (low.min(other_low), high.max(other_high))
     }
 
     /// The error rates of a threshold.
@@ -54,7 +73,12 @@ impl Accuracy {
     /// An experiment says nothing about rates far below one over its number of impostors.
     #[must_use]
     pub fn at_fmr(&self, fmr: f64) -> Point {
-        let allowed = (fmr.clamp(0.0, 1.0) * self.impostor.len() as f64).floor() as usize;
+        self.at_accepted((fmr.clamp(0.0, 1.0) * self.impostor.len() as f64).floor() as usize)
+    }
+
+    /// The lowest threshold that accepts at most `allowed` impostors.
+    #[must_use]
+    pub fn at_accepted(&self, allowed: usize) -> Point {
         // All but the `allowed` highest impostors must be refused.
         let highest_refused = self.impostor.len().checked_sub(allowed + 1).map(|i| self.impostor[i]);
         self.at(highest_refused.map_or(i32::MIN, |score| score.saturating_add(1)))

@@ -1,17 +1,14 @@
 //! Embeddings with the person each belongs to.
 
-use crate::npy::{Npy, NpyError};
-use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use crate::Photographs;
+use crate::npy::{Matrix, NpyError};
+use crate::photographs::MAX_FILE_BYTES;
+use std::io;
 use std::path::{Path, PathBuf};
 use trefoil_types::DIM;
 
 /// One embedding as its model produced it: not normalised, not quantised.
 pub type Row = [f32; DIM];
-
-/// Largest file read: half a million embeddings. Beyond it a set is a data base, not an experiment.
-const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// Why files are not an embedding set.
 #[derive(Debug, thiserror::Error)]
@@ -38,14 +35,32 @@ pub enum SetError {
         /// What is wrong with it.
         source: NpyError,
     },
-    /// Embeddings of another dimension.
-    #[error("{DIM} columns expected, found {found}: the matcher is built for {DIM}-dimensional embeddings")]
+    /// A line of a text file is not acceptable.
+    #[error("{}, line {line}: {what}", path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Line, from one.
+        line: usize,
+        /// The fault.
+        what: String,
+    },
+    /// A vector that has no direction.
+    #[error("row {row}: all its numbers are zero; look at what the model gave for this photograph")]
+    ZeroRow {
+        /// Row, from zero.
+        row: usize,
+    },
+    /// Vectors of another width.
+    #[error("{expected} columns expected, found {found}: a row is a vector, as a model gives it")]
     Columns {
+        /// As text.
+        expected: &'static str,
         /// Columns in the file.
         found: usize,
     },
     /// The two files disagree.
-    #[error("{rows} embeddings but {persons} person ids: one id per row expected")]
+    #[error("{rows} embeddings but {persons} person ids: one id per row expected, and no heading")]
     RowCount {
         /// Rows of the embeddings.
         rows: usize,
@@ -65,78 +80,40 @@ pub enum SetError {
     Empty,
 }
 
-/// Finite embeddings, each with the number of its person. Not empty.
-#[derive(Clone, PartialEq)]
-pub struct EmbeddingSet {
-    rows: Vec<Row>,
-    persons: Vec<i64>,
-}
+/// [`Photographs`] whose vectors have 128 numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EmbeddingSet(Photographs);
 
 impl EmbeddingSet {
-    /// Reads `x_path` (float32, rows x 128) and `y_path` (integers, one per row).
+    /// Reads files as [`Photographs::load`].
     ///
     /// # Errors
     /// The first thing that is wrong, with the file and what to do.
     pub fn load(x_path: &Path, y_path: &Path) -> Result<Self, SetError> {
-        let npy_error = |path: &Path| {
-            let path = path.to_owned();
-            move |source| SetError::Npy { path, source }
-        };
-        let bytes = read_bounded(x_path)?;
-        let matrix = Npy::parse(&bytes).and_then(|x| x.to_f32_matrix()).map_err(npy_error(x_path))?;
-        if matrix.columns != DIM {
-            return Err(SetError::Columns { found: matrix.columns });
+        let photographs = Photographs::load(x_path, y_path)?;
+        match photographs.width() {
+            DIM => Ok(Self(photographs)),
+            found => Err(SetError::Columns { expected: "128", found }),
         }
-        let (rows, _) = matrix.values.as_chunks::<DIM>();
-        let bytes = read_bounded(y_path)?;
-        let persons = Npy::parse(&bytes).and_then(|y| y.to_integers()).map_err(npy_error(y_path))?;
-        Self::new(rows.to_vec(), persons)
     }
 
     /// Takes rows and their persons.
     ///
     /// # Errors
-    /// [`SetError::RowCount`], [`SetError::Empty`], [`SetError::NotFinite`].
+    /// Those of [`Photographs::new`].
     pub fn new(rows: Vec<Row>, persons: Vec<i64>) -> Result<Self, SetError> {
-        if rows.len() != persons.len() {
-            return Err(SetError::RowCount { rows: rows.len(), persons: persons.len() });
-        }
-        if rows.is_empty() {
-            return Err(SetError::Empty);
-        }
-        match rows.as_flattened().iter().position(|v| !v.is_finite()) {
-            Some(at) => Err(SetError::NotFinite { row: at / DIM, column: at % DIM }),
-            None => Ok(Self { rows, persons }),
-        }
+        Photographs::new(Matrix { columns: DIM, values: rows.into_flattened() }, persons).map(Self)
     }
 
     /// The embeddings, in file order.
     #[must_use]
     pub fn rows(&self) -> &[Row] {
-        &self.rows
+        self.0.values().as_chunks().0
     }
 
     /// The person of each row.
     #[must_use]
     pub fn persons(&self) -> &[i64] {
-        &self.persons
+        self.0.persons()
     }
-}
-
-impl fmt::Debug for EmbeddingSet {
-    /// Embeddings are biometric: the number of rows and no values.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EmbeddingSet({} rows)", self.rows.len())
-    }
-}
-
-fn read_bounded(path: &Path) -> Result<Vec<u8>, SetError> {
-    let io_error = |source| SetError::Io { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(io_error)?;
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(io_error)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(SetError::TooLarge { path: path.to_owned() });
-    }
-    Ok(bytes)
 }

@@ -6,9 +6,10 @@
 //! * [`Protocol`] splits a set into the [`Trials`] of a verification experiment;
 //! * [`ScoreMatrix`] holds the scores of all probes against all templates and their digest: an
 //!   encrypted matcher is exact when its matrix has the digest of the plain one;
-//! * [`Accuracy`] says what a threshold on those scores means.
+//! * [`Accuracy`] says what a threshold on those scores means;
+//! * [`Photographs`] are vectors of any width, and [`calibration`] says with which thresholds and errors their model matches.
 //!
-//! Quantisation is the caller's: the crate yields vectors and takes a function that scores them, so
+//! Quantisation is the caller's, but for a calibration: the crate yields vectors and takes a function that scores them, so
 //! that an experiment runs the very code it is about.
 //!
 //! Sets are files, read at run time. They are biometric data and never part of a program.
@@ -23,13 +24,16 @@
 //! ```
 
 mod accuracy;
+pub mod calibration;
 mod embeddings;
 pub mod npy;
+mod photographs;
 mod protocol;
 mod scores;
 
 pub use accuracy::{Accuracy, Point};
 pub use embeddings::{EmbeddingSet, Row, SetError};
+pub use photographs::Photographs;
 pub use protocol::{Protocol, ProtocolError, Sample, Trials};
 pub use scores::{ScoreMatrix, ShapeError};
 pub use trefoil_types::DIM;

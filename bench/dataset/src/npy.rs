@@ -2,7 +2,7 @@
 //!
 //! A file is a magic string, a version, a header length, a header that is a Python dictionary
 //! literal with exactly the keys `descr`, `fortran_order` and `shape`, and the elements. Accepted:
-//! one or two dimensions, C order, little-endian float32 or integers. Everything else is refused
+//! one or two dimensions, C order, little-endian float32, float64 or integers. Everything else is refused
 //! with what was found and how to convert it. The length of the data must be exactly what the shape
 //! says, so nothing is allocated that the input has not already supplied.
 
@@ -18,7 +18,9 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NpyError {
     /// The magic string is missing.
-    #[error("not a .npy file: it does not begin with \\x93NUMPY")]
+    #[error(
+        "not a .npy file: it does not begin with \\x93NUMPY; save with numpy.save, or name a file of text .csv"
+    )]
     Magic,
     /// A format version other than 1.0 and 2.0.
     #[error("format version {0}.{1} is not supported (1.0 and 2.0 are): save with numpy.save")]
@@ -89,7 +91,8 @@ pub struct Header {
 impl Dtype {
     /// float32
     pub const F32: Dtype = Dtype("<f4");
-    const ALL: [&'static str; 9] = ["<f4", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8"];
+    const F64: Dtype = Dtype("<f8");
+    const ALL: [&'static str; 10] = ["<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8"];
 
     fn parse(name: &str) -> Result<Self, NpyError> {
         let known = Self::ALL.into_iter().find(|known| *known == name);
@@ -192,7 +195,7 @@ pub struct Npy<'a> {
     data: &'a [u8],
 }
 
-/// A two-dimensional float32 array.
+/// A two-dimensional array of floats.
 #[derive(Clone, PartialEq)]
 pub struct Matrix {
     /// Number of columns; `values` has a multiple of it.
@@ -240,17 +243,17 @@ impl<'a> Npy<'a> {
         &self.header
     }
 
-    /// The array as a float32 matrix.
+    /// The array as a float32 matrix; float64 is rounded to it.
     ///
     /// # Errors
     /// [`NpyError::WrongDtype`], [`NpyError::Dimensions`].
     pub fn to_f32_matrix(&self) -> Result<Matrix, NpyError> {
         let &[_, columns] = self.shape()?;
-        if self.header.dtype != Dtype::F32 {
-            return Err(NpyError::WrongDtype { expected: "float32 (<f4)", found: self.header.dtype });
-        }
-        let (elements, _) = self.data.as_chunks::<4>();
-        let values = elements.iter().map(|&le| f32::from_le_bytes(le)).collect();
+        let values = match self.header.dtype {
+            Dtype::F32 => self.data.as_chunks().0.iter().map(|&le| f32::from_le_bytes(le)).collect(),
+            Dtype::F64 => self.data.as_chunks().0.iter().map(|&le| f64::from_le_bytes(le) as f32).collect(),
+            found => return Err(NpyError::WrongDtype { expected: "float32 (<f4) or float64 (<f8)", found }),
+        };
         Ok(Matrix { columns, values })
     }
 
@@ -260,8 +263,8 @@ impl<'a> Npy<'a> {
     /// [`NpyError::WrongDtype`], [`NpyError::Dimensions`], [`NpyError::IntegerTooLarge`].
     pub fn to_integers(&self) -> Result<Vec<i64>, NpyError> {
         let &[_] = self.shape()?;
-        if self.header.dtype == Dtype::F32 {
-            return Err(NpyError::WrongDtype { expected: "an integer type", found: Dtype::F32 });
+        if let found @ (Dtype::F32 | Dtype::F64) = self.header.dtype {
+            return Err(NpyError::WrongDtype { expected: "an integer type", found });
         }
         let signed = self.header.dtype.0.contains('i');
         let elements = self.data.chunks_exact(self.header.dtype.bytes()).enumerate();

@@ -1,8 +1,9 @@
 //! How a set becomes an experiment: who is enrolled with what, and who is compared with whom.
 
-use crate::{DIM, EmbeddingSet, Row, ScoreMatrix};
+use crate::{EmbeddingSet, Row, ScoreMatrix};
 use std::collections::HashMap;
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// An enrolment protocol. People are enrolled in the order in which they first appear; every row
 /// not used for a template is a probe, in file order; every probe meets every template.
@@ -28,6 +29,22 @@ pub enum ProtocolError {
         /// What was asked for.
         protocol: Protocol,
     },
+    /// Nobody to compare with, or nothing to compare.
+    #[error(
+        "{people} people can be enrolled and {probes} photographs compared with them: expected two people or more, with at least {} each",
+        .protocol.photos() + 1
+    )]
+    TooFew {
+        /// Enrolled people.
+        people: usize,
+        /// Other photographs.
+        probes: usize,
+        /// How they are enrolled.
+        protocol: Protocol,
+    },
+    /// More comparisons than [`crate::calibration::COMPARISONS_MAX`].
+    #[error("{0} comparisons are too many: leave out people or photographs; 1,800 people with ten each fit")]
+    TooMany(usize),
     /// A row, or a mean of rows, has no direction.
     #[error("person {person}: an embedding of length zero cannot be scaled to unit length")]
     ZeroLength {
@@ -69,33 +86,34 @@ impl Protocol {
     /// # Errors
     /// [`ProtocolError`]: a person cannot be enrolled.
     pub fn split(self, set: &EmbeddingSet) -> Result<Trials, ProtocolError> {
-        let mut enrolment: Vec<(i64, Vec<&Row>)> = Vec::new();
+        let (enrolment, probes) = self.divide(set.persons().iter().copied().enumerate());
+        let template = |(person, photos): (i64, Vec<usize>)| {
+            if photos.len() < self.photos() {
+                return Err(ProtocolError::TooFewRows { person, found: photos.len(), protocol: self });
+            }
+            let photos: Vec<&[f32]> = photos.into_iter().map(|row| &set.rows()[row][..]).collect();
+            let vector = template(&photos).and_then(|vector| Row::try_from(vector).ok());
+            vector.map(|vector| Sample { person, vector }).ok_or(ProtocolError::ZeroLength { person })
+        };
+        let templates = enrolment.into_iter().map(template).collect::<Result<_, _>>()?;
+        let probe = |row: usize| Sample { person: set.persons()[row], vector: set.rows()[row] };
+        Ok(Trials { templates, probes: probes.into_iter().map(probe).collect() })
+    }
+
+    /// The rows of each person's template, at most [`Protocol::photos`], and the other rows; both from rows with their persons.
+    pub fn divide(self, rows: impl Iterator<Item = (usize, i64)>) -> (Vec<(i64, Vec<usize>)>, Vec<usize>) {
+        let mut enrolment: Vec<(i64, Vec<usize>)> = Vec::new();
         let mut position = HashMap::new();
         let mut probes = Vec::new();
-        for (&person, row) in set.persons().iter().zip(set.rows()) {
+        for (row, person) in rows {
             let at = *position.entry(person).or_insert_with(|| {
                 enrolment.push((person, Vec::with_capacity(self.photos())));
                 enrolment.len() - 1
             });
             let (_, photos) = &mut enrolment[at];
-            if photos.len() < self.photos() {
-                photos.push(row);
-            } else {
-                probes.push(Sample { person, vector: *row });
-            }
+            if photos.len() < self.photos() { photos.push(row) } else { probes.push(row) }
         }
-        let template = |(person, photos): (i64, Vec<&Row>)| {
-            if photos.len() < self.photos() {
-                return Err(ProtocolError::TooFewRows { person, found: photos.len(), protocol: self });
-            }
-            let vector = match self {
-                Self::Enrol1 => Some(*photos[0]),
-                Self::Enrol3 => mean_direction(&photos),
-            };
-            vector.map(|vector| Sample { person, vector }).ok_or(ProtocolError::ZeroLength { person })
-        };
-        let templates = enrolment.into_iter().map(template).collect::<Result<_, _>>()?;
-        Ok(Trials { templates, probes })
+        (enrolment, probes)
     }
 }
 
@@ -139,20 +157,23 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// The unit vector along the mean of the directions of `rows`; `None` if one of them has none.
-/// Computed in double precision.
-fn mean_direction(rows: &[&Row]) -> Option<Row> {
-    let mut sum = [0.0; DIM];
-    for row in rows {
-        let unit = unit(&row.map(f64::from))?;
-        for (sum, u) in sum.iter_mut().zip(unit) {
-            *sum += u;
-        }
+/// The template of these photographs: one as it is, or the unit vector along the mean of their directions; `None` if one of them, or their
+/// mean, has none. Computed in double precision.
+pub(crate) fn template(photos: &[&[f32]]) -> Option<Vec<f32>> {
+    if let [only] = photos {
+        return Some(only.to_vec());
     }
-    Some(unit(&sum)?.map(|v| v as f32))
+    let units = photos.iter().map(|row| unit(row.iter().map(|&v| v.into()).collect()));
+    let units: Vec<_> = units.collect::<Option<_>>()?;
+    let sum = |column| units.iter().map(|unit| unit[column]).sum();
+    let mean = unit((0..units.first()?.len()).map(sum).collect())?;
+    Some(mean.iter().map(|v| *v as f32).collect())
 }
 
-fn unit(vector: &[f64; DIM]) -> Option<[f64; DIM]> {
+/// A vector scaled to length one.
+pub(crate) fn unit(vector: Vec<f64>) -> Option<Zeroizing<Vec<f64>>> {
+    let mut vector = Zeroizing::new(vector);
     let length = vector.iter().map(|v| v * v).sum::<f64>().sqrt();
-    (length > 0.0).then(|| vector.map(|v| v / length))
+    vector.iter_mut().for_each(|v| *v /= length);
+    (length > 0.0).then_some(vector)
 }

@@ -3,6 +3,7 @@
 //! `check` is for every change, `test` for every push, and `soak` for checks that take hours. The other tasks are parts of them
 //! that are useful alone.
 
+mod calibration;
 mod claims;
 mod clients;
 mod containers;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         ["packages"] => clients::packages(&repo),
         ["deploy"] => alone(|steps| deploy::add(&repo, steps)),
         ["containers"] => alone(|steps| containers::add(&repo, steps)),
+        ["calibration"] => alone(|steps| calibration::add(&repo, steps)),
         ["described"] => alone(|steps| described::add(&repo, steps, Scale::Test)),
         ["generators"] => alone(|steps| generators::add(&repo, steps, Scale::Test)),
         ["generators", "--all"] => alone(|steps| generators::add(&repo, steps, Scale::Soak)),

@@ -11,8 +11,8 @@ use crate::libtest::WITH_TIMES;
 use crate::repo::Repo;
 use crate::steps::{Steps, flush};
 use crate::{
-    clients, deny, deploy, described, docs, fuzz, generators, guard, h2spec, interop, miri, numbers, once,
-    packages, paper, processor, proxies, quotes, smoke, started, targets, tidy, tools,
+    calibration, clients, deny, deploy, described, docs, fuzz, generators, guard, h2spec, interop, miri,
+    numbers, once, packages, paper, processor, proxies, quotes, smoke, started, targets, tidy, tools,
 };
 
 /// The check for every change.
@@ -52,6 +52,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         steps.step("output in README.md", || quotes::run(repo).map(|()| String::new()));
         clients::add(repo, &mut steps);
         described::add(repo, &mut steps, Scale::Test);
+        calibration::add(repo, &mut steps);
         interop::add(repo, &mut steps);
         h2spec::add(repo, &mut steps);
         generators::add(repo, &mut steps, Scale::Test);

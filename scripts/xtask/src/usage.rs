@@ -19,6 +19,7 @@ usage: cargo xtask <task>
                     processes, which is logged in to; `containers`
   containers        the image of the built program, and the Kubernetes file of a fleet, run by podman and logged in to
   described         the built server against its own description, by schemathesis
+  calibration       thresholds of the bundled models, counted again by NumPy
   generators        clients that ogen and oapi-codegen (Go) make from the description, compiled
   generators --all  those of openapi-generator for Python, TypeScript and Java too
   proxies           nginx, haproxy and Caddy with the settings of server/PROXIES.md before the built server

@@ -161,7 +161,7 @@ enum Tenant {
         /// of accounts for which it finds a look-alike. server/API.md has the figures.
         #[arg(long, value_name = "K", default_value_t = Threshold::DEFAULT_CLASS, conflicts_with = "policy")]
         fmr_class: u8,
-        /// Smallest inner product that matches, at scale 175, which you calibrated to --fmr-class for this model.
+        /// Smallest inner product that matches, which `trefoil calibrate` found for this model and --fmr-class.
         #[arg(long, value_name = "S", allow_negative_numbers = true, conflicts_with = "policy")]
         score: Option<i32>,
         /// Whether a login needs a credential proof: `credential`, or `none` for a tenant without credentials, which cannot change later. With
@@ -224,7 +224,7 @@ enum PolicyOf {
         /// k of the false-match rate 10^-k: 2, 3 or 4.
         #[arg(long, value_name = "K", conflicts_with = "policy")]
         fmr_class: Option<u8>,
-        /// Smallest inner product that matches, which you calibrated to the class for this model.
+        /// Smallest inner product that matches, which `trefoil calibrate` found for this model and the class.
         #[arg(long, value_name = "S", allow_negative_numbers = true, conflicts_with = "policy")]
         score: Option<i32>,
         /// Lowest credential level that a session must prove.
@@ -430,7 +430,12 @@ fn threshold(fmr_class: u8, score: Option<i32>) -> Threshold {
 }
 
 /// The policy of the flags; the service checks it.
-fn policy_of(embedder: String, threshold: Threshold, audiences: Vec<String>, level_min: u8) -> Policy {
+pub(super) fn policy_of(
+    embedder: String,
+    threshold: Threshold,
+    audiences: Vec<String>,
+    level_min: u8,
+) -> Policy {
     Policy {
         embedder,
         threshold,

@@ -2,6 +2,7 @@
 
 mod admin;
 mod backup;
+mod calibrate;
 mod compare;
 pub mod demo;
 mod doctor;
@@ -14,6 +15,7 @@ mod log;
 mod openapi;
 mod pages;
 mod passphrase;
+mod progress;
 mod quickstart;
 mod remote;
 mod serve;
@@ -61,6 +63,8 @@ enum Command {
     Quickstart(quickstart::Quickstart),
     /// Operate a running service: tenants, API keys, key rotation.
     Admin(admin::AdminCommand),
+    /// Find the threshold of your own model from photographs of people, with its errors.
+    Calibrate(calibrate::Calibrate),
     /// Diagnose an installation: faults, their places, and what to do.
     Doctor(doctor::Doctor),
     /// Make the tables of a store in PostgreSQL.
@@ -104,6 +108,7 @@ pub fn main() -> ExitCode {
         Command::KeyHolder(arguments) => arguments.run(),
         Command::Quickstart(quickstart) => quickstart.run(),
         Command::Admin(admin) => admin.run(),
+        Command::Calibrate(calibrate) => calibrate.run(),
         Command::Doctor(doctor) => doctor.run(),
         Command::Store(store) => store.run(),
         Command::Backup(backup) => backup.run(),

@@ -31,6 +31,9 @@ fn a_float_matrix_is_read_row_by_row() {
     let bytes = file(&header("<f4", "(2, 3)"), &floats(&[1.0, 2.0, 3.0, 4.0, 5.0, -6.5]));
     let matrix = Npy::parse(&bytes).unwrap().to_f32_matrix().unwrap();
     assert_eq!((matrix.columns, matrix.values), (3, vec![1.0, 2.0, 3.0, 4.0, 5.0, -6.5]));
+    let doubles: Vec<u8> = [0.1, -1e300].into_iter().flat_map(f64::to_le_bytes).collect();
+    let matrix = Npy::parse(&file(&header("<f8", "(1, 2)"), &doubles)).unwrap().to_f32_matrix().unwrap();
+    assert_eq!(matrix.values, [0.1, f32::NEG_INFINITY]);
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn refusals_name_what_is_wrong() {
 
     let fortran = "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }";
     assert_eq!(error(&file(fortran, &[0; 8])), NpyError::FortranOrder);
-    for descr in ["<f8", ">f4", "<c8", "|O", "|S4", "<U1", "|b1", "<M8[s]"] {
+    for descr in [">f8", ">f4", "<c8", "|O", "|S4", "<U1", "|b1", "<M8[s]"] {
         assert_eq!(error(&file(&header(descr, "(1, 2)"), &[0; 16])), NpyError::Dtype(descr.into()));
     }
     let huge = "(18446744073709551615, 128)";

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use tempfile::TempDir;
-use trefoil_dataset::{DIM, EmbeddingSet, Protocol, ProtocolError, Row, SetError};
+use trefoil_dataset::{DIM, EmbeddingSet, Photographs, Protocol, ProtocolError, Row, SetError};
 
 struct Files {
     folder: TempDir,
@@ -49,7 +49,7 @@ fn a_set_is_loaded() {
     let rows = [axis(0, 1.0), axis(1, -2.0)];
     let set = Files::new(DIM, rows.as_flattened(), &[4, 9]).load().unwrap();
     assert_eq!((set.rows(), set.persons()), (rows.as_slice(), [4, 9].as_slice()));
-    assert_eq!(format!("{set:?}"), "EmbeddingSet(2 rows)");
+    assert_eq!(format!("{set:?}"), "EmbeddingSet(Photographs(..))", "no values");
 }
 
 #[test]
@@ -65,11 +65,50 @@ fn what_is_wrong_with_a_set_is_said() {
     assert_eq!(Files::new(DIM, &values, &[0, 0, 0]).error(), "row 1, column 0: not a finite number");
     assert_eq!(Files::new(DIM, &[], &[]).error(), "the set has no rows");
 
+    assert!(Files::new(DIM, &[0.0; DIM], &[0]).error().starts_with("row 0: all its numbers are zero"));
+
     let swapped = Files::new(DIM, &[1.0; DIM], &[0]);
     let error = EmbeddingSet::load(&swapped.path("y.npy"), &swapped.path("x.npy")).unwrap_err().to_string();
     assert!(error.contains("y.npy") && error.contains("2 dimension(s) expected, found 1"), "{error}");
     let missing = EmbeddingSet::load(&swapped.path("z.npy"), &swapped.path("y.npy")).unwrap_err().to_string();
     assert!(missing.contains("z.npy"), "{missing}");
+}
+
+#[test]
+fn text_is_read_as_arrays_are_and_its_faults_have_their_line() {
+    let folder = TempDir::new().unwrap();
+    let load = |x: &str, y: &str| {
+        let path = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            folder.path().join(name)
+        };
+        Photographs::load(&path("x.csv", x), &path("y.CSV", y))
+    };
+    let set = load("\u{feff}1, -2.5e0,3\r\n4,5,6\r\n7,8,9\r\n", "Ann\nBob B.\n Ann\n").unwrap();
+    assert_eq!(
+        (set.width(), set.row(0), set.persons()),
+        (3, [1.0, -2.5, 3.0].as_slice(), [0, 1, 0].as_slice())
+    );
+    assert_eq!(format!("{set:?}"), "Photographs(..)");
+    let long = "1,".repeat(513);
+    for (x, y, expected) in [
+        ("a,b\n1,2\n", "1\n2\n", "x.csv, line 1: column 0 is no number"),
+        ("1,2\n3,4,5\n", "1\n2\n", "x.csv, line 2: 3 numbers, but 2 in the first line"),
+        ("1,2\n\n3,4\n", "1\n2\n", "x.csv, line 2: column 0 is no number"),
+        ("1,2\n3,inf\n", "1\n2\n", "row 1, column 1: not a finite number"),
+        ("1,2\n3,4\n", "1\n\n2\n", "y.CSV, line 2: empty"),
+        (
+            "1,2\n3,4\n",
+            "person\n1\n2\n",
+            "2 embeddings but 3 person ids: one id per row expected, and no heading",
+        ),
+        ("1\n2\n", "1\n2\n", "2 to 512 columns expected, found 1"),
+        (&long, "1\n", "2 to 512 columns expected, found 513"),
+        ("", "", "2 to 512 columns expected, found 0"),
+    ] {
+        let error = load(x, y).unwrap_err().to_string();
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
 }
 
 #[test]
@@ -101,7 +140,9 @@ fn people_that_cannot_be_enrolled_are_named() {
     let set = EmbeddingSet::new(vec![axis(0, 1.0); 5], vec![1, 1, 1, 8, 8]).unwrap();
     let error = Protocol::Enrol3.split(&set).unwrap_err();
     assert_eq!(error.to_string(), "person 8 has 2 row(s), enrol3 needs 3 of each person");
-    let opposite = vec![axis(0, 1.0), axis(0, 0.0), axis(0, 1.0)];
-    let set = EmbeddingSet::new(opposite, vec![1; 3]).unwrap();
+    // Three directions of a plane that add up to nothing.
+    let mut opposite = [axis(0, 1.0), axis(1, 1.0), axis(2, 1.0)];
+    (opposite[0][1], opposite[1][2], opposite[2][0]) = (-1.0, -1.0, -1.0);
+    let set = EmbeddingSet::new(opposite.to_vec(), vec![1; 3]).unwrap();
     assert_eq!(Protocol::Enrol3.split(&set), Err(ProtocolError::ZeroLength { person: 1 }));
 }

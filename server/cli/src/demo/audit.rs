@@ -4,7 +4,7 @@
 use super::load::{AUDIENCE, Login};
 use super::plan::Plan;
 use super::population::LEVEL;
-use super::progress::Stage;
+use crate::progress::Stage;
 use rayon::prelude::*;
 use trefoil_api::Decision;
 use trefoil_attest::{ExpectedNonce, Policy, ProbeMode, TrustRoot, Verified, VerifyError, verify};

@@ -8,7 +8,7 @@
 
 use super::error::DemoError;
 use super::plan::Plan;
-use super::progress::Stage;
+use crate::progress::Stage;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -11,19 +11,18 @@ mod load;
 mod metrics;
 mod plan;
 mod population;
-mod progress;
 mod report;
 
 pub use error::DemoError;
 pub use kept_login::KeptLogin;
 pub use report::Report;
 
+use crate::progress::Progress;
 use audit::audit;
 use load::{AUDIENCE, Clients, Login, unix_now};
 use metrics::{StagesUs, cache_hit_ratio};
 use plan::Plan;
 use population::{LEVEL, Population};
-use progress::Progress;
 use report::{Results, Seconds, Setting};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ mod ages_apart;
 mod backup;
 mod batches;
 mod boundary;
+mod calibrate;
 mod callers;
 mod canary;
 mod cli;
