@@ -289,7 +289,7 @@ fn face(path: &Path) -> Result<Vector, String> {
 /// How well the photographs of an enrolment agree, for a person.
 pub(super) fn agreement(smallest_cosine: Option<f64>) -> String {
     smallest_cosine
-        .map_or_else(String::new, |cosine| format!(", smallest cosine of two photographs {cosine}"))
+        .map_or_else(String::new, |cosine| format!(", smallest cosine of two photographs {cosine:.2}"))
 }
 
 fn prove(place: &Place, claim: &Claim, output: &Path) -> Result<ExitCode, String> {

@@ -42,11 +42,11 @@ fn probes() -> Value {
         let vector = narrow(&numbers);
         json!({ "name": name, "embedding": numbers.to_vec(), "base64": vector, "digest": hex(vector.digest()) })
     });
-    let bytes: [u8; 512] = std::array::from_fn(|at| (at * 7) as u8);
+    let bytes: [u8; 32] = std::array::from_fn(|at| (at * 41) as u8);
     let vector = Vector::new(bytes.map(|byte| f32::from(byte.cast_signed())));
     let [one, another] = vectors;
     json!([one, another, {
-        "name": "512 signed bytes",
+        "name": "32 signed bytes",
         "embedding": bytes.map(u8::cast_signed).to_vec(),
         "base64": vector,
         "int8": trefoil_api::Base64(bytes.to_vec()),

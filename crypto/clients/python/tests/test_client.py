@@ -368,7 +368,7 @@ def test_a_connection_that_was_closed_is_replaced(tenant: Tenant, session: Sessi
 
 def test_mistakes_of_the_caller_say_what_to_do(service: Service, ann: Member, tenant: Tenant, session: Session) -> None:
     problem = refused("embedding-invalid", tenant.authenticate, session, [1.0] * 512, nonce())
-    assert "expected 128 numbers, which model facenet-128 gives, got 512" in problem.detail
+    assert "expected 128 numbers, which model test-128 gives, got 512" in problem.detail
     assert problem.errors[0].pointer == "/embedding"
     for count in (1, 513):
         with pytest.raises(ValueError, match=f"2 to 512 numbers, not {count}"):

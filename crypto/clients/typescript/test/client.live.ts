@@ -396,7 +396,7 @@ test("refusals are followed by what the documents say", async () => {
 
 test("mistakes of the caller say what to do", async () => {
   const wrong = await refused("embedding-invalid", tenant.authenticate(session, new Float32Array(512).fill(1), nonce()));
-  assert.match(wrong.message, /expected 128 numbers, which model facenet-128 gives, got 512/);
+  assert.match(wrong.message, /expected 128 numbers, which model test-128 gives, got 512/);
   assert.equal(wrong.errors[0]?.pointer, "/embedding");
   await assert.rejects(tenant.authenticate(session, [1], nonce()), /2 to 512 numbers, not 1/);
   await assert.rejects(tenant.authenticate(session, new Float64Array(513), nonce()), /2 to 512 numbers, not 513/);

@@ -11,8 +11,8 @@ const ENROLMENTS: &str = r#"a number for text | consent_ref | 7 | field-invalid 
 empty text | consent_ref | "" | field-invalid | 1 to 256 bytes | /consent_ref | Correct the fields
 text too long | consent_ref | 257 letters | field-invalid | 1 to 256 bytes | /consent_ref | Correct the fields
 unknown field | consent | "x" | field-invalid | unknown field `consent` | /consent | `consent_ref`
-127 numbers | embeddings | 1 times 127 numbers | embedding-invalid | got 127 | /embeddings/0 | expected 128 numbers, which model facenet-128 gives
-second of another model | embeddings | [OWN, 512 numbers] | embedding-invalid | got 512 | /embeddings/1 | expected 128 numbers, which model facenet-128 gives
+127 numbers | embeddings | 1 times 127 numbers | embedding-invalid | got 127 | /embeddings/0 | expected 128 numbers, which model test-128 gives
+second of another model | embeddings | [OWN, 512 numbers] | embedding-invalid | got 512 | /embeddings/1 | expected 128 numbers, which model test-128 gives
 512 long numbers | embeddings | 1 times 512 times 0.12345678901234568 | embedding-invalid | got 512 | /embeddings/0 | expected 128 numbers
 513 numbers | embeddings | 1 times 513 numbers | field-invalid | got 513 | /embeddings/0 | a face has 2 to 512 numbers
 one number | embeddings | [[1]] | field-invalid | got 1 | /embeddings/0 | a face has 2 to 512 numbers
@@ -43,7 +43,7 @@ wrong MAC | mac | 64 zeros | request-mac-invalid | mac | session's key | Compute
 unknown session | session_id | 64 zeros | session-unknown | session | POST /v1/proof-sessions | open a proof session first
 session is no id | session_id | "x" | field-invalid | got 1 characters | /session_id | expected 64 hexadecimal digits
 another form | attestation | "short" | field-invalid | unknown value | /attestation | `compact`
-probe of 127 | embedding | 127 numbers | embedding-invalid | got 127 | /embedding | expected 128 numbers, which model facenet-128 gives"#;
+probe of 127 | embedding | 127 numbers | embedding-invalid | got 127 | /embedding | expected 128 numbers, which model test-128 gives"#;
 
 /// Requests: the method, the path, headers beside the idempotency key that enrolments have, the body, the code, and what the problem names.
 const REQUESTS: &str = r#"no JSON | POST BOB | - | embedding=1 | malformed-json | not JSON | line 1, column 1 | Send one JSON value
