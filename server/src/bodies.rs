@@ -21,7 +21,6 @@ use trefoil_service::tenants::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use trefoil_types::{ApiKeyId, Handle, SessionId};
 use trefoil_wallet::credentials::RootStatement;
-use zeroize::Zeroizing;
 
 /// A tenant in a list.
 pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {
@@ -69,15 +68,25 @@ pub(crate) fn usage(tenant: TenantId, rows: Vec<store::Usage>, next: Option<ApiK
     UsagePage { tenant_id: Hex(tenant.to_bytes()), usage, next: next.map(|id| Hex(id.to_bytes())) }
 }
 
-/// The face in a body.
-pub(crate) fn face(embedding: Option<Vector>, shares: Option<Shares>) -> Face {
-    match (embedding, shares) {
-        (Some(vector), None) => Face::Plain(Box::new(Zeroizing::new(*vector.coordinates()))),
+/// The face in a body, which has `plain` or shares.
+pub(crate) fn face(plain: Option<Face>, shares: Option<Shares>) -> Face {
+    match (plain, shares) {
+        (Some(plain), None) => plain,
         (None, Some(Shares { open, sealed })) => {
             Face::Shared(face::Shares { open: open.0, sealed: sealed.0 })
         }
         (Some(_), Some(_)) | (None, None) => Face::Unclear,
     }
+}
+
+/// The photographs in a body, if it has any.
+pub(crate) fn photographs(embeddings: Vec<Vector>) -> Option<Face> {
+    let vectors: Vec<_> = embeddings.into_iter().map(Vector::into_coordinates).collect();
+    (!vectors.is_empty()).then_some(Face::Photographs(vectors))
+}
+
+fn vector(embedding: Vector) -> Face {
+    Face::Plain(embedding.into_coordinates())
 }
 
 /// A login as the service takes it.
@@ -92,7 +101,7 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
         audience,
         nonce: nonce.into_bytes(),
         issued_at,
-        face: face(embedding, shares),
+        face: face(embedding.map(vector), shares),
         probe_digest,
         source: source.map(named),
     }
@@ -113,7 +122,7 @@ pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
         audience,
         nonce: nonce.into_bytes(),
         issued_at,
-        face: face(Some(embedding), None),
+        face: vector(embedding),
         probe_digest,
         source: source.map(named),
     }

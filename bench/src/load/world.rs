@@ -91,9 +91,7 @@ impl World {
     }
 
     async fn welcome(&mut self, holder: &Holder, face: Vector) -> Result<(), Failure> {
-        let consent_ref = "measurement".to_owned();
-        let enrolment =
-            Enrolment { embedding: Some(face.clone()), shares: None, issued_at: None, consent_ref };
+        let enrolment = Enrolment::of(vec![face.clone()], "measurement");
         let key = hex::encode(holder.handle().0);
         let enrolled = self.honest.enrol(holder.handle(), &enrolment, &key).await;
         enrolled.map_err(call("enrolment"))?.without_verification();
@@ -160,7 +158,8 @@ async fn issue(
     registered.map_err(call("issuer key"))?.without_verification();
     client.publish_root(&signed).await.map_err(call("root"))?.without_verification();
     let holder = |witness| {
-        let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
+        let face: [f32; 128] =
+            std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
         (Holder::new(witness, membership.clone()), Vector::new(face))
     };
     Ok(witnesses.into_iter().map(holder).collect())

@@ -92,7 +92,7 @@ pub use template::{EncryptedTemplate, Template, TemplateError};
 pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError, Width};
 pub use trefoil_kernels::Tier;
 pub use trefoil_kernels::packed::calibrate;
-pub use trefoil_split::{Context, SealedShare, SealingKey};
+pub use trefoil_split::{Average, AverageError, Context, SealedShare, SealingKey, average};
 pub use trefoil_types::AttemptPolicy;
 pub use trefoil_types::{BatchId, Handle, TemplateName, TenantId};
 pub use vault::{

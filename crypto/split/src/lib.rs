@@ -30,10 +30,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod average;
 #[cfg(feature = "open")]
 mod open;
 mod seal;
 
+pub use average::{Average, AverageError, average};
 #[cfg(feature = "open")]
 pub use open::{OpenError, OpeningKey};
 pub use seal::{Context, Fingerprint, SealedShare, SealingKey, SealingKeyError};
@@ -63,17 +65,18 @@ pub fn split_probe(
     Ok(Split { open, sealed: key.seal(context, &rest) })
 }
 
-/// Quantises a template `y` and splits it into a blind `rho`, uniform modulo 65537, for the gateway, and `y + rho`, sealed.
+/// Quantises a template `y`, the [`average`] of photographs, and splits it into a blind `rho`, uniform modulo 65537, for the gateway, and
+/// `y + rho`, sealed.
 ///
 /// # Errors
-/// As [`split_probe`].
+/// As [`average`].
 pub fn split_template(
-    face: &[f32],
+    photographs: &[impl AsRef<[f32]>],
     key: &SealingKey,
     context: &Context,
     rng: &mut impl CryptoRng,
-) -> Result<Split, QuantiseError> {
-    let template = Share::of(&quantise(face)?);
+) -> Result<Split, AverageError> {
+    let template = Share::of(&average(photographs)?.embedding);
     let blind = Share::random(template.width(), rng);
     Ok(Split { sealed: key.seal(context, &template.plus(&blind)), open: blind })
 }

@@ -68,7 +68,7 @@ class Service:
         tenant = self.operate("tenant", "create", "shop", "--policy", str(folder / "policy.json"))["tenant_id"]
         scopes = ["--scope", "enrol", "--scope", "authenticate"]
         self.key = self.operate("api-key", "create", "--tenant", tenant, *scopes)["api_key"]
-        enrolment = {"embedding": FACE, "consent_ref": "form 7"}
+        enrolment = {"embeddings": [FACE], "consent_ref": "form 7"}
         direct = Way(f"https://{self.address.replace('127.0.0.1', 'localhost')}", self.certificate)
         status, _, body = direct.open().ask(
             f"/v1/subjects/{HANDLE}/templates", enrolment, {"Authorization": f"Bearer {self.key}", "Idempotency-Key": "1"}
@@ -211,7 +211,7 @@ def check(name: str, way: Way, service: Service) -> None:
     assert opened <= 4, f"{name} made {opened} connections to the service for 30 logins"
     connection = way.open()
     batch = json.dumps({"authentications": [login() for _ in range(32)]}).encode()
-    for bytes_sent, status, code in [(250 << 10, 200, None), (300 << 10, 413, "body-too-large"), (900 << 10, 413, "body-too-large")]:
+    for bytes_sent, status, code in [(500 << 10, 200, None), (600 << 10, 413, "body-too-large"), (900 << 10, 413, "body-too-large")]:
         # Blanks after the last bracket are JSON too.
         padded = batch + b" " * (bytes_sent - len(batch))
         got, headers, body = way.open().ask(f"{LOGINS}/batch", padded, key)

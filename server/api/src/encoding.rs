@@ -137,17 +137,24 @@ impl fmt::Debug for Base64 {
 
 impl Serialize for Base64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&Base64Display::new(&self.0, &BASE64))
+        Base64::write(&self.0, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Base64 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Text(|text: &str| {
-            BASE64.decode(text).map(Base64).map_err(|_| {
-                "expected base64 of the standard alphabet (+ and /) with padding, RFC 4648 section 4"
-                    .to_owned()
-            })
-        }))
+        deserializer.deserialize_str(Text(|text: &str| Base64::read(text).map(Base64)))
+    }
+}
+
+impl Base64 {
+    pub(crate) fn read(text: &str) -> Result<Vec<u8>, String> {
+        BASE64.decode(text).map_err(|_| {
+            "expected base64 of the standard alphabet (+ and /) with padding, RFC 4648 section 4".to_owned()
+        })
+    }
+
+    pub(crate) fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&Base64Display::new(bytes, &BASE64))
     }
 }

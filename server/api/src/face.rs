@@ -1,40 +1,58 @@
 //! A face in a body: as a vector, or in two shares.
 
 use super::Base64;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha3::{Digest as _, Sha3_256};
 use std::fmt;
-use trefoil_types::DIM;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::Zeroizing;
 
-/// A face embedding: 128 numbers as an array, or as base64 of 512 bytes (`f32`, little-endian). Biometric data: wiped
-/// when dropped, not shown by `Debug`.
+/// Fewest numbers of a face.
+pub const NUMBERS_MIN: usize = 2;
+/// Most numbers of a face. A tenant's policy says which number of them its model gives.
+pub const NUMBERS_MAX: usize = 512;
+/// Most photographs of one enrolment.
+pub const PHOTOGRAPHS_MAX: usize = 8;
+
+/// A face embedding, 2 to 512 numbers: an array of them, a string with base64 of `f32` (little-endian), or `{"int8": ...}` with base64 of `i8`.
+/// Biometric data: wiped when dropped, not shown by `Debug`.
 ///
 /// Base64 can carry NaN and infinities, which the quantiser refuses; numbers in an array are finite in `f32`.
-#[derive(Clone, PartialEq, Zeroize, ZeroizeOnDrop)]
-pub struct Vector([f32; DIM]);
+#[derive(Clone, PartialEq)]
+pub struct Vector(Zeroizing<Vec<f32>>);
 
 impl Vector {
-    /// The vector with these coordinates.
-    pub fn new(coordinates: [f32; DIM]) -> Vector {
-        Vector(coordinates)
+    /// The vector with these coordinates, whose number is checked when this is compiled.
+    pub fn new<const N: usize>(coordinates: [f32; N]) -> Vector {
+        const { assert!(NUMBERS_MIN <= N && N <= NUMBERS_MAX, "a face has 2 to 512 numbers") };
+        Vector(Zeroizing::new(coordinates.to_vec()))
+    }
+
+    /// The vector with these coordinates; `None` unless they are 2 to 512.
+    pub fn of(coordinates: Zeroizing<Vec<f32>>) -> Option<Vector> {
+        (NUMBERS_MIN..=NUMBERS_MAX).contains(&coordinates.len()).then_some(Vector(coordinates))
     }
 
     /// The coordinates.
-    pub fn coordinates(&self) -> &[f32; DIM] {
+    pub fn coordinates(&self) -> &[f32] {
         &self.0
     }
 
-    /// SHA3-256("trefoil/probe/1" | 512 bytes, little-endian), which a request's MAC covers in both forms.
+    /// The coordinates.
+    pub fn into_coordinates(self) -> Zeroizing<Vec<f32>> {
+        self.0
+    }
+
+    /// SHA3-256("trefoil/probe/1" | the numbers as `f32`, little-endian), which a request's MAC covers in every form.
     pub fn digest(&self) -> [u8; 32] {
-        let mut bytes = [0; 4 * DIM];
-        bytes.as_chunks_mut().0.iter_mut().zip(&self.0).for_each(|(word, x)| *word = x.to_le_bytes());
-        let digest = Sha3_256::new_with_prefix(b"trefoil/probe/1").chain_update(bytes).finalize().into();
-        bytes.zeroize();
-        digest
+        Sha3_256::new_with_prefix(b"trefoil/probe/1").chain_update(&*self.packed()).finalize().into()
+    }
+
+    fn packed(&self) -> Zeroizing<Vec<u8>> {
+        let mut bytes = Zeroizing::new(vec![0; 4 * self.0.len()]);
+        bytes.as_chunks_mut().0.iter_mut().zip(&*self.0).for_each(|(word, x)| *word = x.to_le_bytes());
+        bytes
     }
 }
 
@@ -46,8 +64,7 @@ impl fmt::Debug for Vector {
 
 impl Serialize for Vector {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes: Vec<u8> = self.0.iter().flat_map(|x| x.to_le_bytes()).collect();
-        serializer.serialize_str(&BASE64.encode(bytes))
+        Base64::write(&self.packed(), serializer)
     }
 }
 
@@ -57,56 +74,75 @@ impl<'de> Deserialize<'de> for Vector {
     }
 }
 
+/// The form with one byte for a number.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bytes {
+    int8: Base64,
+}
+
 struct VectorVisitor;
 
 impl<'de> Visitor<'de> for VectorVisitor {
     type Value = Vector;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an array of {DIM} numbers, or base64 of {} bytes (32-bit floats, little-endian)", 4 * DIM)
+        f.write_str("an array of numbers, base64 of 32-bit floats (little-endian), or {\"int8\": base64 of signed bytes}")
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vector, E> {
-        let mut bytes = BASE64.decode(text).map_err(|_| {
-            E::custom("expected base64 of the standard alphabet (+ and /) with padding, RFC 4648 section 4")
-        })?;
-        if bytes.len() != 4 * DIM {
+    fn visit_str<E: Error>(self, text: &str) -> Result<Vector, E> {
+        let bytes = Zeroizing::new(Base64::read(text).map_err(E::custom)?);
+        let (words, []) = bytes.as_chunks() else {
+            let given = bytes.len();
             return Err(E::custom(format_args!(
-                "expected {} bytes, {DIM} numbers (the tenant's `dimension`) of 32 bits, got {}",
-                4 * DIM,
-                bytes.len()
+                "expected base64 of 4 bytes (32-bit float) for each number, got {given} bytes"
             )));
-        }
-        let word = |i: usize| f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]));
-        let vector = Vector(std::array::from_fn(word));
-        bytes.zeroize();
-        Ok(vector)
+        };
+        vector(Zeroizing::new(words.iter().map(|word| f32::from_le_bytes(*word)).collect()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vector, A::Error> {
+        let Bytes { int8 } = Bytes::deserialize(MapAccessDeserializer::new(map))?;
+        let bytes = Zeroizing::new(int8.0);
+        vector(Zeroizing::new(bytes.iter().map(|byte| f32::from(byte.cast_signed())).collect()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Vector, A::Error> {
-        let mut vector = Vector([0.0; DIM]);
-        for i in 0..DIM {
-            let number: Option<f64> = numbers.next_element().map_err(|cause| no_number(i, cause))?;
-            vector.0[i] = number.ok_or_else(|| wrong_length(i))? as f32;
-            if !vector.0[i].is_finite() {
-                return Err(too_large(i));
+        // It never grows, which would leave a copy behind.
+        let mut read = Zeroizing::new(Vec::with_capacity(NUMBERS_MAX));
+        while read.len() < NUMBERS_MAX {
+            let at = read.len();
+            let Some(number) = numbers.next_element::<f64>().map_err(|cause| no_number(at, cause))? else {
+                break;
+            };
+            read.push(number as f32);
+            if !read[at].is_finite() {
+                return Err(too_large(at));
             }
         }
-        match numbers.next_element::<IgnoredAny>()? {
-            None => Ok(vector),
-            Some(_) => Err({
-                let mut given = DIM + 1;
-                while numbers.next_element::<IgnoredAny>()?.is_some() {
-                    given += 1;
-                }
-                wrong_length(given)
-            }),
+        match rest(&mut numbers)? {
+            0 => vector(read),
+            more => Err(wrong_length(read.len() + more)),
         }
     }
 }
 
+/// How many elements are left of an array.
+pub(crate) fn rest<'de, A: SeqAccess<'de>>(array: &mut A) -> Result<usize, A::Error> {
+    let mut count = 0;
+    while array.next_element::<IgnoredAny>()?.is_some() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn vector<E: Error>(numbers: Zeroizing<Vec<f32>>) -> Result<Vector, E> {
+    let given = numbers.len();
+    Vector::of(numbers).ok_or_else(|| wrong_length(given))
+}
+
 /// What stands where a number is expected; the body may also break off there.
-fn no_number<E: serde::de::Error>(at: usize, cause: E) -> E {
+fn no_number<E: Error>(at: usize, cause: E) -> E {
     let cause_text = cause.to_string();
     if cause_text.starts_with("EOF") {
         return cause;
@@ -115,18 +151,18 @@ fn no_number<E: serde::de::Error>(at: usize, cause: E) -> E {
         return too_large(at);
     }
     E::custom(format_args!(
-        "number {} of {DIM} is not a number: JSON has no NaN and no Infinity, and takes no quotes around a number; look at what the model \
-         gave for this photograph",
+        "number {} is not a number: JSON has no NaN and no Infinity, and takes no quotes around a number; look at what the model gave for this \
+         photograph",
         at + 1
     ))
 }
 
-fn too_large<E: serde::de::Error>(at: usize) -> E {
-    E::custom(format_args!("number {} of {DIM} is beyond 3.4e38, the largest that a face may have", at + 1))
+fn too_large<E: Error>(at: usize) -> E {
+    E::custom(format_args!("number {} is beyond 3.4e38, the largest that a face may have", at + 1))
 }
 
-fn wrong_length<E: serde::de::Error>(given: usize) -> E {
-    E::custom(format_args!("expected {DIM} numbers, which is the tenant's `dimension`, got {given}"))
+fn wrong_length<E: Error>(given: usize) -> E {
+    E::custom(format_args!("a face has {NUMBERS_MIN} to {NUMBERS_MAX} numbers, got {given}"))
 }
 
 /// A face in two shares modulo 65537, each uniform by itself, see `trefoil-split`.

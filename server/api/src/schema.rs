@@ -1,6 +1,6 @@
 //! JSON Schemas of the values in bodies, as the parser accepts them and as answers write them.
 
-use crate::{Base64, DIM, Hex, Nonce, Vector};
+use crate::{Base64, Hex, NUMBERS_MAX, NUMBERS_MIN, Nonce, Vector};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 use trefoil_attest::{NONCE_BYTES_MAX, NONCE_BYTES_MIN};
@@ -112,18 +112,33 @@ impl JsonSchema for Vector {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut base64 = generator.subschema_for::<Base64Of<{ 4 * DIM }>>();
-        base64.insert("description".to_owned(), "128 numbers of 32 bits, IEEE 754, little-endian".into());
+        let mut base64 = |bytes: usize, description: &str| {
+            let mut schema = generator.subschema_for::<Base64>();
+            let length = |numbers: usize| (4 * (numbers * bytes).div_ceil(3)).into();
+            schema.insert("description".to_owned(), description.into());
+            schema.insert("minLength".to_owned(), length(NUMBERS_MIN));
+            schema.insert("maxLength".to_owned(), length(NUMBERS_MAX));
+            schema
+        };
+        let floats = base64(4, "numbers of 32 bits, IEEE 754, little-endian");
+        let bytes = base64(1, "numbers of 8 bits, signed");
         json_schema!({
-            "description": "A face: the output of the tenant's embedder. Finite, not all zeros, not an image.",
+            "description": "A face: the output of the tenant's embedder, of as many numbers as its policy says. Finite, not all zeros, not an \
+                            image. The forms are equivalent: each is normalised, and quantised by the service.",
             "oneOf": [
-                base64,
+                floats,
                 {
                     "type": "array",
                     "description": "rounded to 32 bits",
                     "items": { "type": "number", "minimum": -f64::from(f32::MAX), "maximum": f64::from(f32::MAX) },
-                    "minItems": DIM,
-                    "maxItems": DIM,
+                    "minItems": NUMBERS_MIN,
+                    "maxItems": NUMBERS_MAX,
+                },
+                {
+                    "type": "object",
+                    "properties": { "int8": bytes },
+                    "required": ["int8"],
+                    "additionalProperties": false,
                 },
             ],
         })

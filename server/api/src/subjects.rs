@@ -1,17 +1,22 @@
 //! Subjects and their templates.
 
-use super::{Hex, Receipt, Shares, Vector};
+use super::{Hex, PHOTOGRAPHS_MAX, Receipt, Shares, Vector};
+use crate::face::rest;
 use crate::text::reference;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// `POST /v1/subjects/{handle}/templates`
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Enrolment {
-    /// The face, where the tenant's probe mode is `plain`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub embedding: Option<Vector>,
+    /// The face in 1 to 8 photographs, where the tenant's probe mode is `plain`. The template is the mean of their directions, which is
+    /// more like the next photograph than each of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "photographs")]
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = PHOTOGRAPHS_MAX)))]
+    pub embeddings: Vec<Vector>,
     /// The face in two shares, where it is `shared`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares: Option<Shares>,
@@ -24,21 +29,57 @@ pub struct Enrolment {
     pub consent_ref: String,
 }
 
+impl Enrolment {
+    /// Of these photographs, where the tenant's probe mode is `plain`.
+    pub fn of(embeddings: Vec<Vector>, consent_ref: impl Into<String>) -> Enrolment {
+        Enrolment { embeddings, shares: None, issued_at: None, consent_ref: consent_ref.into() }
+    }
+}
+
+fn photographs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vector>, D::Error> {
+    deserializer.deserialize_seq(Photographs)
+}
+
+struct Photographs;
+
+impl<'de> Visitor<'de> for Photographs {
+    type Value = Vec<Vector>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array of the faces of 1 to {PHOTOGRAPHS_MAX} photographs")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut faces: A) -> Result<Vec<Vector>, A::Error> {
+        let mut read = Vec::new();
+        while read.len() < PHOTOGRAPHS_MAX {
+            let Some(face) = faces.next_element()? else { break };
+            read.push(face);
+        }
+        match (read.len(), rest(&mut faces)?) {
+            (1.., 0) => Ok(read),
+            (read, more) => Err(A::Error::invalid_length(read + more, &self)),
+        }
+    }
+}
+
 /// Answer to [`Enrolment`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Enrolled {
     /// The subject's handle.
     pub handle: Hex<32>,
     /// Generation of the template that is now active.
     pub generation: u32,
+    /// The smallest cosine of two of the photographs, rounded to two decimals; absent for one photograph or shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<f64>,
     /// The receipt of the enrolment; `null` if it could not be sealed.
     #[serde(default)]
     pub receipt: Option<Receipt>,
 }
 
 /// Answer to `PUT /v1/subjects/{handle}/templates`, which takes an [`Enrolment`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Replaced {
     /// The subject's handle.
@@ -47,6 +88,9 @@ pub struct Replaced {
     pub generation: u32,
     /// Generation of the template that was active before and is now destroyed.
     pub replaced: u32,
+    /// As that of [`Enrolled`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<f64>,
     /// The receipt of the replacement; `null` if it could not be sealed.
     pub receipt: Option<Receipt>,
 }

@@ -68,7 +68,7 @@ fn times_and_delays_that_no_store_can_hold_are_refused() {
 #[test]
 fn a_name_with_a_line_break_is_told_what_is_wrong_with_it() {
     let named = |name: &str| {
-        let tenant = serde_json::json!({"embedding": vec![1; DIM], "consent_ref": name});
+        let tenant = serde_json::json!({"embeddings": [vec![1; DIM]], "consent_ref": name});
         serde_json::from_value::<Enrolment>(tenant).err().map(|cause| cause.to_string()).unwrap_or_default()
     };
     assert_eq!(named("form 7"), "");

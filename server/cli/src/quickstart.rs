@@ -84,7 +84,7 @@ impl Quickstart {
         let file = |name: &str| self.directory.join(name).display().to_string();
         self.private("face.json", &json!(enrolled.as_slice()).to_string())?;
         self.private("face-2.json", &json!(shown.as_slice()).to_string())?;
-        let body = json!({"embedding": enrolled.as_slice(), "consent_ref": "quickstart"});
+        let body = json!({"embeddings": [enrolled.as_slice()], "consent_ref": "quickstart"});
         self.private("enrolment.json", &body.to_string())?;
         let calls = Calls {
             found: &found,

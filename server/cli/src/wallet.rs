@@ -79,7 +79,7 @@ enum Command {
         #[command(flatten)]
         which: Which,
         #[command(flatten)]
-        face: Face,
+        faces: Faces,
         /// Reference to the consent that was given.
         #[arg(long, value_name = "TEXT")]
         consent: String,
@@ -166,10 +166,18 @@ struct Claim {
 }
 
 #[derive(clap::Args)]
-pub(super) struct Face {
-    /// JSON: an array of 128 numbers, or a string of base64 (512 bytes, float32, little-endian). `-` is standard input.
+struct Face {
+    /// JSON: an array of the model's numbers, a string of base64 (float32, little-endian), or {"int8": base64}. `-` is standard input.
     #[arg(long, value_name = "FILE")]
     embedding: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub(super) struct Faces {
+    /// JSON: an array of the model's numbers, a string of base64 (float32, little-endian), or {"int8": base64}. `-` is standard input. Up to 8
+    /// times, for several photographs: the template is their mean.
+    #[arg(long, value_name = "FILE", required = true)]
+    embedding: Vec<PathBuf>,
 }
 
 impl WalletCommand {
@@ -213,15 +221,10 @@ impl Command {
                 open.save()?;
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Enrol { place, which, face, consent, idempotency_key, remote } => {
+            Command::Enrol { place, which, faces, consent, idempotency_key, remote } => {
                 let wallet = place.open()?.wallet;
                 let handle = wallet.handle(&which.of(&wallet)?);
-                let enrolment = Enrolment {
-                    embedding: Some(face.read()?),
-                    shares: None,
-                    issued_at: None,
-                    consent_ref: consent,
-                };
+                let enrolment = Enrolment::of(faces.read()?, consent);
                 let key = idempotency_key.unwrap_or_else(|| hex::encode(rand::random::<[u8; 16]>()));
                 let client = remote.client()?;
                 // A wallet pins no trust root. `trefoil admin subject enrol --receipt FILE` keeps the receipt.
@@ -229,7 +232,8 @@ impl Command {
                     format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}")
                 })?;
                 let enrolled = enrolled.without_verification();
-                println!("enrolled {} generation {}", hex::encode(handle.0), enrolled.generation);
+                let agreement = agreement(enrolled.agreement);
+                println!("enrolled {} generation {}{agreement}", hex::encode(handle.0), enrolled.generation);
                 Ok(ExitCode::SUCCESS)
             }
             Command::Prove { place, claim, output } => prove(&place, &claim, &output),
@@ -248,7 +252,7 @@ impl Command {
             Command::Authenticate { place, audience, face, nonce, output, remote } => {
                 let login = Login {
                     audience: &audience,
-                    face: &face.read()?,
+                    face: &self::face(&face.embedding)?,
                     nonce: &nonce,
                     client: &remote.client()?,
                 };
@@ -270,12 +274,22 @@ impl Which {
     }
 }
 
-impl Face {
-    pub(super) fn read(&self) -> Result<Vector, String> {
-        let bytes = Zeroizing::new(remote::read(&self.embedding)?);
-        let named = |cause| format!("{}: {}", self.embedding.display(), parse_error(cause));
-        serde_json::from_slice(&bytes).map_err(named)
+impl Faces {
+    pub(super) fn read(&self) -> Result<Vec<Vector>, String> {
+        self.embedding.iter().map(|path| face(path)).collect()
     }
+}
+
+fn face(path: &Path) -> Result<Vector, String> {
+    let bytes = Zeroizing::new(remote::read(path)?);
+    let named = |cause| format!("{}: {}", path.display(), parse_error(cause));
+    serde_json::from_slice(&bytes).map_err(named)
+}
+
+/// How well the photographs of an enrolment agree, for a person.
+pub(super) fn agreement(smallest_cosine: Option<f64>) -> String {
+    smallest_cosine
+        .map_or_else(String::new, |cosine| format!(", smallest cosine of two photographs {cosine:.2}"))
 }
 
 fn prove(place: &Place, claim: &Claim, output: &Path) -> Result<ExitCode, String> {

@@ -4,7 +4,7 @@ use crate::{AHEAD_S, FRESHNESS_S, time};
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_attest::witness::WitnessError;
-use trefoil_matching::{KeyHolderError, QuantiseError, SealedShare, ShareError};
+use trefoil_matching::{AverageError, KeyHolderError, QuantiseError, SealedShare, ShareError};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Refusal};
 use trefoil_storage::store::StoreError;
 use trefoil_types::{OutOfRange, ProbeMode};
@@ -217,6 +217,23 @@ pub enum Refused {
     /// A vector that is no embedding.
     #[error(transparent)]
     Embedding(QuantiseError),
+    /// Photographs that make no template.
+    #[error(transparent)]
+    Photographs(AverageError),
+    /// A vector of another length than the tenant's model gives.
+    #[error(
+        "expected {expected} numbers, which model {model} gives, got {given}; base64 has 4 bytes for a number, as `int8` 1"
+    )]
+    FaceLength {
+        /// Which photograph of an enrolment.
+        photograph: Option<usize>,
+        /// The policy's dimension.
+        expected: usize,
+        /// The policy's embedder.
+        model: String,
+        /// Numbers of the vector.
+        given: usize,
+    },
     /// A malformed share for this service.
     #[error(transparent)]
     OpenShare(ShareError),

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::caller::Caller;
-use super::sizes::EMBEDDING_JSON_BYTES_MAX;
+use super::sizes::LOGIN_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies;
 use crate::problem::{Code, Problem};
@@ -27,7 +27,7 @@ pub(super) async fn authenticate(
     let _work = caller.work(&app).await?;
     let began_ns = app.service.node.clock.monotonic_ns();
     app.service.log.check_room()?;
-    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
+    let bytes = body::json_bytes(request, LOGIN_JSON_BYTES_MAX, &app.limits).await?;
     let login = login(&app, &caller, &bytes);
     let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;

@@ -58,12 +58,7 @@ pub(super) async fn bytes(
 }
 
 fn too_large(bytes_max: usize) -> Problem {
-    // Most oversized bodies have an embedding of another model.
-    let embedding = match bytes_max {
-        super::sizes::EMBEDDING_JSON_BYTES_MAX => ": an embedding has 128 numbers",
-        _ => "",
-    };
-    let detail = format!("the body has more than the {bytes_max} bytes that this route takes{embedding}");
+    let detail = format!("the body has more than the {bytes_max} bytes that this route takes");
     Problem::new(Code::BodyTooLarge, detail)
 }
 
@@ -199,7 +194,7 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
 }
 
 fn is_name(name: &str) -> bool {
-    name.len() <= 32 && name.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0156".contains(&byte))
+    name.len() <= 32 && name.bytes().all(|byte| byte.is_ascii_lowercase() || b"_01568".contains(&byte))
 }
 
 /// RFC 6901.

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::caller::{Caller, Operator, PathBytes};
-use super::sizes::EMBEDDING_JSON_BYTES_MAX;
+use super::sizes::SIGNED_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
@@ -26,7 +26,7 @@ pub(super) async fn publish(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Issue)?;
     let PublishRoot { statement: Base64(statement), signature: Base64(signature) } =
-        body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
+        body::json(request, SIGNED_JSON_BYTES_MAX, &app.limits).await?;
     let tenant = caller.tenant.id;
     // The root may revoke a credential, which a full disk must not prevent.
     let publish = move |service: &Service| {
@@ -75,7 +75,7 @@ pub(super) async fn register_key(
     PathBytes(tenant): PathBytes<16>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
+    let key: RegisterIssuerKey = body::json(request, SIGNED_JSON_BYTES_MAX, &app.limits).await?;
     let register = move |service: &Service| {
         let tenant = TenantId::new(tenant);
         service.tenants.register_issuer_key(&tenant, &key.ml_dsa_65.0, &by, service.node.now())

@@ -3,7 +3,7 @@
 use super::body;
 use super::caller::{Caller, PathBytes};
 use super::once;
-use super::sizes::EMBEDDING_JSON_BYTES_MAX;
+use super::sizes::ENROLMENT_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
@@ -27,10 +27,10 @@ pub(super) async fn enrol(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let enrolments::Enrolled { generation, replayed, receipt, .. } =
+    let enrolments::Enrolled { generation, agreement, replayed, receipt, .. } =
         stored(&app, &caller, (handle, false), request).await?;
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
-    let enrolled = Enrolled { handle: Hex(handle), generation, receipt };
+    let enrolled = Enrolled { handle: Hex(handle), generation, agreement, receipt };
     Ok(once::marked(body::answer(StatusCode::CREATED, &enrolled)?, replayed))
 }
 
@@ -41,11 +41,11 @@ pub(super) async fn replace(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let enrolments::Enrolled { generation, replaced, replayed, receipt } =
+    let enrolments::Enrolled { generation, replaced, agreement, replayed, receipt } =
         stored(&app, &caller, (handle, true), request).await?;
     let replaced = replaced.ok_or_else(|| Problem::internal("a replacement was answered as an enrolment"))?;
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
-    let answer = Replaced { handle: Hex(handle), generation, replaced, receipt };
+    let answer = Replaced { handle: Hex(handle), generation, replaced, agreement, receipt };
     Ok(once::marked(body::answer(StatusCode::OK, &answer)?, replayed))
 }
 
@@ -59,10 +59,10 @@ async fn stored(
     caller.require(Scope::Enrol)?;
     app.service.log.check_room()?;
     let idempotency_key = idempotency_key(request.headers())?;
-    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    let Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
-    let (subjects, handle, face) =
-        (&app.service.subjects, Handle::new(handle), bodies::face(embedding, shares));
+    let bytes = body::json_bytes(request, ENROLMENT_JSON_BYTES_MAX, &app.limits).await?;
+    let Enrolment { embeddings, shares, issued_at, consent_ref } = body::parse(&bytes)?;
+    let (subjects, handle) = (&app.service.subjects, Handle::new(handle));
+    let face = bodies::face(bodies::photographs(embeddings), shares);
     let digest = subjects.digest(&handle, replaces, &bytes);
     let request =
         EnrolmentRequest { handle, replaces, face, issued_at, consent_ref, idempotency_key, digest };

@@ -38,7 +38,7 @@ use turns::Turns;
 const CONNECTION_AGE_MAX: Duration = Duration::from_secs(600);
 /// An HTTP/2 peer that does not answer a ping in this time is gone.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
-/// Most streams of one HTTP/2 connection. With bodies of at most 256 KiB this bounds the memory of a connection.
+/// Most streams of one HTTP/2 connection. With bodies of at most 512 KiB this bounds the memory of a connection.
 const STREAMS_MAX: u32 = 128;
 /// Bytes of a body that a peer may send before we read them. A refused upload costs no more, and a connection no more
 /// than a few uploads.

@@ -29,20 +29,20 @@ pub(crate) const DIGEST: Hex<32> = Hex([0x44; 32]);
 const NOW: u64 = 1_795_000_000;
 pub(crate) const AUDIENCE: &str = "https://shop.example";
 
-fn face() -> Vector {
-    Vector::new(std::array::from_fn(|i| (i as f32 * 0.7).sin()))
+fn face(turned: f32) -> Vector {
+    Vector::new::<128>(std::array::from_fn(|i| (i as f32 * 0.7 + turned).sin()))
 }
 
 pub(crate) fn enrolment() -> Enrolment {
-    Enrolment { embedding: Some(face()), shares: None, issued_at: None, consent_ref: "form 7".to_owned() }
+    Enrolment::of(vec![face(0.0), face(0.3)], "form 7")
 }
 
 pub(crate) fn enrolled() -> Enrolled {
-    Enrolled { handle: HANDLE, generation: 1, receipt: Some(receipt()) }
+    Enrolled { handle: HANDLE, generation: 1, agreement: Some(0.95), receipt: Some(receipt()) }
 }
 
 pub(crate) fn replaced() -> Replaced {
-    Replaced { handle: HANDLE, generation: 2, replaced: 1, receipt: Some(receipt()) }
+    Replaced { handle: HANDLE, generation: 2, replaced: 1, agreement: Some(0.95), receipt: Some(receipt()) }
 }
 
 fn receipt() -> Receipt {
@@ -108,7 +108,7 @@ pub(crate) fn authentication() -> Authentication {
         audience: AUDIENCE.to_owned(),
         nonce: Nonce::new((0..16).collect()).expect("16 bytes are a nonce"),
         issued_at: NOW,
-        embedding: Some(face()),
+        embedding: Some(face(0.0)),
         shares: None,
         reveal: None,
         mac: DIGEST,

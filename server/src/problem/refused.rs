@@ -3,7 +3,7 @@
 use super::{Code, Problem};
 use trefoil_api::OutOfRange;
 use trefoil_attest::witness::WitnessError;
-use trefoil_matching::KeyHolderError;
+use trefoil_matching::{AverageError, KeyHolderError};
 use trefoil_pipeline::{Refusal, RevealRefused, Stale};
 use trefoil_service::Refused;
 use trefoil_service::tenants::tenant::ProbeMode;
@@ -78,7 +78,14 @@ impl From<Refused> for Problem {
             }
             Refused::ClockBehind { .. } => Code::ClockBehind,
             Refused::ProbeMode { expected } => return probe_mode(*expected),
-            Refused::Embedding(_) => return at("/embedding", Code::EmbeddingInvalid, &refused),
+            Refused::Embedding(_) => return embedding(None, &refused),
+            Refused::FaceLength { photograph, .. } => return embedding(*photograph, &refused),
+            Refused::Photographs(AverageError::NoDirection) => {
+                return at("/embeddings", Code::EmbeddingInvalid, &refused);
+            }
+            Refused::Photographs(AverageError::Photograph { at, .. } | AverageError::Length { at, .. }) => {
+                return embedding(Some(*at), &refused);
+            }
             Refused::OpenShare(_) => return at("/shares/open", Code::ShareRefused, &refused),
             Refused::SealedShareLength => return at("/shares/sealed", Code::ShareRefused, &refused),
             Refused::SealedForAnother => {
@@ -123,11 +130,19 @@ fn at(pointer: &str, code: Code, refused: &Refused) -> Problem {
     Problem::field(code, pointer, refused.to_string())
 }
 
+/// A vector of a login, or of one of an enrolment's photographs.
+fn embedding(photograph: Option<usize>, refused: &Refused) -> Problem {
+    let pointer = photograph.map_or("/embedding".to_owned(), |at| format!("/embeddings/{at}"));
+    at(&pointer, Code::EmbeddingInvalid, refused)
+}
+
 fn probe_mode(expected: ProbeMode) -> Problem {
     let detail = match expected {
-        ProbeMode::Plain => "the tenant's probe mode is plain: send `embedding` and no `shares`",
+        ProbeMode::Plain => {
+            "the tenant's probe mode is plain: send `embedding` (to enrol, `embeddings`) and no `shares`"
+        }
         ProbeMode::Shared => {
-            "the tenant's probe mode is shared: send `shares`, which the device makes, and no `embedding`"
+            "the tenant's probe mode is shared: send `shares`, which the device makes, and no vector"
         }
     };
     Problem::new(Code::ProbeModeMismatch, detail)

@@ -42,7 +42,16 @@ fn probes() -> Value {
         let vector = narrow(&numbers);
         json!({ "name": name, "embedding": numbers.to_vec(), "base64": vector, "digest": hex(vector.digest()) })
     });
-    json!(vectors)
+    let bytes: [u8; 32] = std::array::from_fn(|at| (at * 41) as u8);
+    let vector = Vector::new(bytes.map(|byte| f32::from(byte.cast_signed())));
+    let [one, another] = vectors;
+    json!([one, another, {
+        "name": "32 signed bytes",
+        "embedding": bytes.map(u8::cast_signed).to_vec(),
+        "base64": vector,
+        "int8": trefoil_api::Base64(bytes.to_vec()),
+        "digest": hex(vector.digest()),
+    }])
 }
 
 fn shared_probe() -> Value {
@@ -243,6 +252,10 @@ fn numbers_and_base64_are_one_probe() {
         let read = |field: &str| serde_json::from_value::<Vector>(probe[field].clone()).unwrap();
         let digest = Hex(read("embedding").digest());
         assert_eq!(digest, Hex(read("base64").digest()), "{}", probe["name"]);
+        if let Some(int8) = probe.get("int8") {
+            let read: Vector = serde_json::from_value(json!({ "int8": int8 })).unwrap();
+            assert_eq!(digest, Hex(read.digest()), "{}", probe["name"]);
+        }
         assert_eq!(json!(digest), probe["digest"]);
     }
 }

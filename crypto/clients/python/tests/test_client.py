@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -37,7 +38,7 @@ def tenant(ann: Member) -> Tenant:
 @pytest.fixture(scope="module")
 def session(ann: Member, tenant: Tenant) -> Session:
     proof = ann.proof("client.proof")
-    assert tenant.enrol(proof.handle, OWN, "form 7").generation == 1
+    assert tenant.enrol(proof.handle, [OWN], "form 7").generation == 1
     return tenant.open_session(proof)
 
 
@@ -75,16 +76,17 @@ def test_a_decision_without_its_attestation_is_asked_for_by_another_name(tenant:
 
 
 def test_a_template_is_replaced_in_one_step_with_a_receipt(tenant: Tenant, session: Session) -> None:
-    replaced = tenant.replace(session.handle, ANOTHERS, "form 8", idempotency_key="replace-1")
+    replaced = tenant.replace(session.handle, [ANOTHERS], "form 8", idempotency_key="replace-1")
     assert (replaced.generation, replaced.replaced) == (2, 1)
     change = replaced.receipt.verified.change
     assert (change.kind, change.handle, change.consent) == ("replaced", session.handle, consent_digest("form 8"))
     assert (change.generation, change.replaced) == (2, 1)
-    again = tenant.replace(session.handle, ANOTHERS, "form 8", idempotency_key="replace-1")
+    again = tenant.replace(session.handle, [ANOTHERS], "form 8", idempotency_key="replace-1")
     assert again.generation == 2
     assert tenant.authenticate(session, ANOTHERS, nonce()).is_match
     assert not tenant.authenticate(session, OWN, nonce()).is_match
-    tenant.replace(session.handle, OWN, "form 7")
+    both = tenant.replace(session.handle, [OWN, array("f", [2 * number for number in OWN])], "form 7")
+    assert (replaced.agreement, both.agreement) == (None, 1.0)
     refused("subject-unknown", tenant.replace, bytes(32), OWN, "form 7")
 
 
@@ -210,7 +212,7 @@ def test_a_wrong_api_key_a_missing_scope_and_a_revoked_key_are_refused(
 def test_a_session_is_ended_with_a_receipt(service: Service, ann: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     carl = Member(service, "carl")
     tenant, proof = carl.tenant(), carl.proof("carl.proof")
-    tenant.enrol(proof.handle, OWN, "form 12")
+    tenant.enrol(proof.handle, [OWN], "form 12")
     opened = tenant.open_session(proof)
     refused("session-unknown", ann.tenant().end_session, opened.id)
 
@@ -254,7 +256,7 @@ def test_a_lost_answer_is_asked_for_again_where_that_is_safe(
 ) -> None:
     other = "ab" * 32
     for call, expected in [
-        (lambda: tenant.enrol(other, OWN, "form 8").generation, 1),
+        (lambda: tenant.enrol(other, [OWN], "form 8").generation, 1),
         (lambda: tenant.delete(other), None),
         (lambda: tenant.open_session(ann.proof("lost.proof")).audience, AUDIENCE),
     ]:
@@ -263,7 +265,7 @@ def test_a_lost_answer_is_asked_for_again_where_that_is_safe(
             assert call() == expected
             assert len(sent) == 2 and sent[0] == sent[1]
     refused("subject-unknown", tenant.delete, other)
-    enrolled, erased = tenant.enrol(other, OWN, "form 9"), tenant.delete(other)
+    enrolled, erased = tenant.enrol(other, [OWN], "form 9"), tenant.delete(other)
     assert erased is not None and (enrolled.generation, erased.generation) == (2, 2)
     for answer, kind in ((enrolled, "enrolled"), (erased, "erased")):
         assert answer.receipt is not None
@@ -365,28 +367,36 @@ def test_a_connection_that_was_closed_is_replaced(tenant: Tenant, session: Sessi
 
 
 def test_mistakes_of_the_caller_say_what_to_do(service: Service, ann: Member, tenant: Tenant, session: Session) -> None:
-    with pytest.raises(ValueError, match="128 numbers, not 3"):
-        tenant.authenticate(session, [1.0, 2.0, 3.0], nonce())
-    with pytest.raises(ValueError, match="512 bytes .*, not 4"):
-        tenant.authenticate(session, b"face", nonce())
+    problem = refused("embedding-invalid", tenant.authenticate, session, [1.0] * 512, nonce())
+    assert "expected 128 numbers, which model test-128 gives, got 512" in problem.detail
+    assert problem.errors[0].pointer == "/embedding"
+    for count in (1, 513):
+        with pytest.raises(ValueError, match=f"2 to 512 numbers, not {count}"):
+            tenant.authenticate(session, [1.0] * count, nonce())
+    with pytest.raises(ValueError, match="4 bytes .*, and 5 is no multiple"):
+        tenant.authenticate(session, b"faces", nonce())
+    with pytest.raises(TypeError, match=r"such as \[embedding\]"):
+        tenant.enrol(bytes(32), OWN, "form 7")
+    with pytest.raises(ValueError, match="1 to 8 photographs, not of 0"):
+        tenant.enrol(bytes(32), [], "form 7")
     with pytest.raises(ValueError, match="finite"):
         tenant.authenticate(session, [float("nan")] * 128, nonce())
     refused("embedding-invalid", tenant.authenticate, session, [0.0] * 128, nonce())
     for face in ("face.json", None):
-        with pytest.raises(TypeError, match="128 numbers or 512 bytes, not"):
+        with pytest.raises(TypeError, match="numbers or bytes of float32, not"):
             tenant.authenticate(session, face, nonce())
     for number in ("1", 1e39):
-        with pytest.raises(ValueError, match="128 numbers that fit 32 bits"):
+        with pytest.raises(ValueError, match="numbers that fit 32 bits"):
             tenant.authenticate(session, [number] * 128, nonce())
     with pytest.raises(TypeError, match="that the relying party sent, not str"):
         tenant.authenticate(session, OWN, "ab" * 16)
     with pytest.raises(ValueError, match="`decide` asks for none"):
         tenant.authenticate(session, OWN, nonce(), attestation="none")
     with pytest.raises(ValueError, match="64 hexadecimal digits"):
-        tenant.enrol("ann", OWN, "form 7")
+        tenant.enrol("ann", [OWN], "form 7")
     # `bytes(32)` would be a handle of zeros.
     with pytest.raises(TypeError, match="handle has 32 bytes, .* it is int"):
-        tenant.enrol(32, OWN, "form 7")
+        tenant.enrol(32, [OWN], "form 7")
     with pytest.raises(TypeError, match="TrustRoot.from_json"):
         Tenant(service.url, "k", "trust-root.json", ca=service.ca)
     for secret in ("a key\nof two lines", "schl\u00fcssel"):

@@ -2,11 +2,12 @@
 
 import base64
 import json
+from array import array
 
 import pytest
 from service import REPOSITORY
 from trefoil_attest.client import Proof, Session, Unproven, probe_digest
-from trefoil_attest.client._login import embedding_bytes, signed
+from trefoil_attest.client._login import Vector, signed
 
 VECTORS = json.loads((REPOSITORY / "server/api/testdata/requests.json").read_text(encoding="utf-8"))
 PLAIN = [vector for vector in VECTORS["requests"] if not {"reveal", "shares"} & set(vector["body"])]
@@ -14,7 +15,11 @@ PLAIN = [vector for vector in VECTORS["requests"] if not {"reveal", "shares"} & 
 
 @pytest.mark.parametrize("vector", VECTORS["probes"], ids=lambda vector: vector["name"])
 def test_probe_digest(vector: dict) -> None:
-    assert embedding_bytes(vector["embedding"]) == base64.b64decode(vector["base64"])
+    if "int8" in vector:
+        sent_as_bytes = Vector.of(array("b", vector["embedding"]))
+        assert (sent_as_bytes.packed.hex(), sent_as_bytes.sent) == (base64.b64decode(vector["base64"]).hex(), {"int8": vector["int8"]})
+    made = Vector.of(vector["embedding"])
+    assert (made.packed, made.sent) == (base64.b64decode(vector["base64"]), vector["base64"])
     assert probe_digest(vector["embedding"]).hex() == vector["digest"]
     assert probe_digest(base64.b64decode(vector["base64"])).hex() == vector["digest"]
 
@@ -25,7 +30,7 @@ def test_request(vector: dict) -> None:
     handle, session_id = bytes.fromhex(body["handle"]), bytes.fromhex(body["session_id"])
     key = bytes.fromhex(vector["session_key"])
     session = Session(session_id, bytes(16), handle, bytes(32), body["audience"], 0, key)
-    probe, nonce = base64.b64decode(body["embedding"]), bytes.fromhex(body["nonce"])
+    probe, nonce = Vector.of(base64.b64decode(body["embedding"])), bytes.fromhex(body["nonce"])
     made, digest = signed(session, probe, nonce, body["issued_at"], body["attestation"])
     assert made == body
     assert digest.hex() == vector["request_digest"]
@@ -35,13 +40,14 @@ def test_request(vector: dict) -> None:
 def test_unproven_request(vector: dict) -> None:
     body = vector["body"]
     subject = Unproven(bytes.fromhex(vector["tenant"]), bytes.fromhex(body["handle"]), body["audience"])
-    probe, nonce = base64.b64decode(body["embedding"]), bytes.fromhex(body["nonce"])
+    probe, nonce = Vector.of(base64.b64decode(body["embedding"])), bytes.fromhex(body["nonce"])
     made, digest = signed(subject, probe, nonce, body["issued_at"], body["attestation"])
     assert made == body
     assert digest.hex() == vector["request_digest"]
 
 
 def test_the_vectors_have_every_kind_of_request() -> None:
+    assert any("int8" in vector for vector in VECTORS["probes"])
     assert len(VECTORS["unproven_requests"]) >= 2 and len(PLAIN) >= 3 and len(VECTORS["requests"]) - len(PLAIN) >= 2
 
 

@@ -17,7 +17,7 @@ def test_a_source_that_failed_for_ten_people_is_refused_by_its_name_in_each_form
     tenants = [service.tenant(service.make_key(tenant_id, "enrol", "authenticate")["api_key"]) for _ in range(2)]
     people = [Unproven(tenant_id, secrets.token_bytes(32), AUDIENCE) for _ in range(FAILURES_MAX + 1)]
     for person in people:
-        tenants[0].enrol(person.handle, OWN, "form 7")
+        tenants[0].enrol(person.handle, [OWN], "form 7")
     *tried, last = people
     for at, person in enumerate(tried):
         assert not tenants[at % 2].authenticate(person, ANOTHERS, nonce(), source=SOURCE).is_match

@@ -19,7 +19,7 @@ def shop(service: Service) -> tuple[Tenant, Unproven]:
     tenant = service.tenant(service.make_key(tenant_id, "enrol", "authenticate")["api_key"])
     # The application's own user id, which nobody learns from the handle.
     handle = hmac.digest(b"the application's key", b"ann@shop.example", hashlib.sha3_256)
-    assert tenant.enrol(handle, OWN, "form 7").generation == 1
+    assert tenant.enrol(handle, [OWN], "form 7").generation == 1
     return tenant, Unproven(tenant_id, handle, AUDIENCE)
 
 
@@ -95,7 +95,7 @@ def test_a_session_and_a_subject_without_one_do_not_pass_for_each_other(
 def test_a_revoked_subject_is_refused_until_its_template_is_replaced(shop: tuple[Tenant, Unproven]) -> None:
     tenant, ann = shop
     bea = replace(ann, handle=secrets.token_bytes(32))
-    assert tenant.enrol(bea.handle, OWN, "form 7").generation == 1
+    assert tenant.enrol(bea.handle, [OWN], "form 7").generation == 1
     revoked = tenant.revoke(bea.handle)
     assert (revoked.handle, revoked.generation) == (bea.handle, 1) and revoked.receipt is not None
     change = revoked.receipt.verified.change
@@ -103,7 +103,7 @@ def test_a_revoked_subject_is_refused_until_its_template_is_replaced(shop: tuple
     assert (change.tenant, change.changed_at) == (ann.tenant, revoked.revoked_at)
     assert tenant.revoke(bea.handle.hex()).revoked_at == revoked.revoked_at
     refused("subject-unknown", tenant.authenticate, bea, OWN, secrets.token_bytes(32))
-    assert tenant.replace(bea.handle, OWN, "form 8").replaced == 1
+    assert tenant.replace(bea.handle, [OWN], "form 8").replaced == 1
     assert tenant.authenticate(bea, OWN, secrets.token_bytes(32)).is_match
     tenant.revoke(bea.handle)
     erased = tenant.delete(bea.handle)

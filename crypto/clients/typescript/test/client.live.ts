@@ -97,7 +97,7 @@ before(async () => {
   admit(PLACE, "ann", tenantId, apiKey);
   const proof = new Proof(prove(PLACE, "ann", "live.proof"));
   tenant = as(apiKey);
-  assert.equal((await tenant.enrol(proof.handle, OWN, "form 7")).generation, 1);
+  assert.equal((await tenant.enrol(proof.handle, [OWN], "form 7")).generation, 1);
   session = await tenant.openSession(proof);
 });
 
@@ -127,15 +127,16 @@ test("a decision without its attestation is asked for by another name, alone and
 
 test("a template is replaced in one step, with a receipt", async () => {
   const { handle } = session.proof;
-  const replaced = await tenant.replace(handle, ANOTHERS, "form 8", "replace-1");
+  const replaced = await tenant.replace(handle, [ANOTHERS], "form 8", "replace-1");
   assert.deepEqual([replaced.generation, replaced.replaced], [2, 1]);
   const { what } = replaced.receipt?.verified.change ?? {};
   assert.deepEqual(what, { kind: "replaced", handle, generation: 2, replaced: 1, consent: consentDigest("form 8") });
-  assert.equal((await tenant.replace(handle, ANOTHERS, "form 8", "replace-1")).generation, 2);
+  assert.equal((await tenant.replace(handle, [ANOTHERS], "form 8", "replace-1")).generation, 2);
   assert.equal((await tenant.authenticate(session, ANOTHERS, nonce())).decision, "match");
   assert.equal((await tenant.authenticate(session, OWN, nonce())).decision, "no_match");
-  await tenant.replace(handle, OWN, "form 7");
-  await refused("subject-unknown", tenant.replace(new Uint8Array(32), OWN, "form 7"));
+  const both = await tenant.replace(handle, [OWN, Float32Array.from(OWN, (number) => 2 * number)], "form 7");
+  assert.deepEqual([replaced.agreement, both.agreement], [undefined, 1]);
+  await refused("subject-unknown", tenant.replace(new Uint8Array(32), [OWN], "form 7"));
 });
 
 test("a nonce is taken once", async () => {
@@ -268,7 +269,7 @@ async function isRefusedOnceRevoked(app: Tenant, subject: Unproven): Promise<voi
   assert.equal(change?.changedAt, BigInt(revoked.revokedAt));
   assert.equal((await app.revoke(toHex(handle))).revokedAt, revoked.revokedAt);
   await refused("subject-unknown", app.authenticate(subject, OWN, nonce()));
-  assert.equal((await app.replace(handle, OWN, "form 8")).generation, 2);
+  assert.equal((await app.replace(handle, [OWN], "form 8")).generation, 2);
   assert.equal((await app.authenticate(subject, OWN, nonce())).decision, "match");
   await refused("subject-unknown", app.revoke(new Uint8Array(32)));
 }
@@ -279,7 +280,7 @@ test("a tenant without credentials logs in with its API key alone, and each atte
   const trial = makeTenant(PLACE, policy);
   const app = as(makeKey(PLACE, trial, "enrol", "authenticate").apiKey);
   const ann: Unproven = { tenant: trial, handle: crypto.getRandomValues(new Uint8Array(32)), audience: AUDIENCE };
-  await app.enrol(ann.handle, OWN, "form 7");
+  await app.enrol(ann.handle, [OWN], "form 7");
   const once = nonce();
   const login = await app.authenticate(ann, OWN, once);
   const { account, proof } = login.verified.statement;
@@ -323,7 +324,7 @@ test("a session is ended, with a receipt", async () => {
   const key = makeKey(PLACE, other, "enrol", "authenticate", "issue");
   admit(PLACE, "carl", other, key.apiKey);
   const [carl, proof] = [as(key.apiKey), new Proof(prove(PLACE, "carl", "carl.proof"))];
-  await carl.enrol(proof.handle, OWN, "form 12");
+  await carl.enrol(proof.handle, [OWN], "form 12");
   const opened = await carl.openSession(proof);
   await refused("session-unknown", tenant.endSession(proof.sessionId));
   const path = `/v1/proof-sessions/${toHex(proof.sessionId)}`;
@@ -356,7 +357,7 @@ test("proofs beyond the credit are refused and taken later", async () => {
 test("a lost answer is asked for again where that is safe", async () => {
   const other = "cd".repeat(32);
   for (const call of [
-    (client: Tenant) => client.enrol(other, OWN, "form 8"),
+    (client: Tenant) => client.enrol(other, [OWN], "form 8"),
     (client: Tenant) => client.delete(other),
     (client: Tenant) => client.openSession(session.proof),
   ]) {
@@ -365,7 +366,7 @@ test("a lost answer is asked for again where that is safe", async () => {
     assert(sent.length === 2 && sent[0] === sent[1]);
   }
   await refused("subject-unknown", tenant.delete(other));
-  const enrolled = await tenant.enrol(other, OWN, "form 9");
+  const enrolled = await tenant.enrol(other, [OWN], "form 9");
   const erased = await tenant.delete(other);
   assert.deepEqual([enrolled.generation, erased?.generation], [2, 2]);
   assert.equal(enrolled.receipt?.verified.change.what.kind, "enrolled");
@@ -394,8 +395,14 @@ test("refusals are followed by what the documents say", async () => {
 });
 
 test("mistakes of the caller say what to do", async () => {
-  await assert.rejects(tenant.authenticate(session, [1, 2, 3], nonce()), /128 numbers, not 3/);
-  await assert.rejects(tenant.authenticate(session, new Uint8Array(4), nonce()), /512 bytes .*, not 4/);
+  const wrong = await refused("embedding-invalid", tenant.authenticate(session, new Float32Array(512).fill(1), nonce()));
+  assert.match(wrong.message, /expected 128 numbers, which model test-128 gives, got 512/);
+  assert.equal(wrong.errors[0]?.pointer, "/embedding");
+  await assert.rejects(tenant.authenticate(session, [1], nonce()), /2 to 512 numbers, not 1/);
+  await assert.rejects(tenant.authenticate(session, new Float64Array(513), nonce()), /2 to 512 numbers, not 513/);
+  await assert.rejects(tenant.authenticate(session, new Uint8Array(5), nonce()), /4 bytes .*, and 5 is no multiple/);
+  await assert.rejects(tenant.enrol(new Uint8Array(32), OWN as unknown as number[][], "form 7"), /such as \[embedding\]/);
+  await assert.rejects(tenant.enrol(new Uint8Array(32), [], "form 7"), /1 to 8 photographs, not of 0/);
   await assert.rejects(tenant.authenticate(session, new Array<number>(128).fill(Number.NaN), nonce()), /finite/);
   await refused("embedding-invalid", tenant.authenticate(session, new Array<number>(128).fill(0), nonce()));
   await assert.rejects(tenant.authenticate(session, OWN, nonce(), { attestation: "none" as "full" }), /`decide` asks for none/);
@@ -404,7 +411,7 @@ test("mistakes of the caller say what to do", async () => {
     () => as(secret),
     (error) => error instanceof TypeError && /one word of visible ASCII/.test(error.message) && !error.message.includes(secret),
   );
-  await assert.rejects(tenant.enrol("ann", OWN, "form 7"), /64 hexadecimal digits/);
+  await assert.rejects(tenant.enrol("ann", [OWN], "form 7"), /64 hexadecimal digits/);
   assert.throws(() => new Tenant({ url: "127.0.0.1:8443", apiKey, trustRoot: TRUST_ROOT }), /https:\/\/host:port/);
   const nobody = new Tenant({ url: "https://127.0.0.1:1", apiKey, trustRoot: TRUST_ROOT });
   await assert.rejects(nobody.seal(1), (error) => error instanceof Unreachable && /bad port|nothing listens/.test(error.message));

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import { Proof, probeDigest } from "trefoil-attest/client";
 
 import { toHex } from "../src/bytes.js";
-import { embeddingBytes, signed } from "../src/client/login.js";
+import { embeddingBytes, sentEmbedding, signed } from "../src/client/login.js";
 import { hex, TESTDATA } from "./testdata.js";
 
 interface Body {
@@ -24,7 +24,7 @@ interface Body {
 }
 
 interface Vectors {
-  readonly probes: readonly { name: string; embedding: number[]; base64: string; digest: string }[];
+  readonly probes: readonly { name: string; embedding: number[]; base64: string; int8?: string; digest: string }[];
   readonly requests: readonly { name: string; session_key: string; body: Body; request_digest: string }[];
   readonly unproven_requests: readonly {
     name: string;
@@ -47,12 +47,16 @@ function envelope(number: number): Uint8Array {
   return Uint8Array.from([...hex(head), ...new Uint8Array(zeros)]);
 }
 
-for (const { name, embedding, base64: text, digest } of VECTORS.probes) {
+for (const { name, embedding, base64: text, int8, digest } of VECTORS.probes) {
   test(`probe digest of ${name}`, () => {
     assert.deepEqual(embeddingBytes(embedding), base64(text));
     assert.equal(toHex(probeDigest(embedding)), digest);
     assert.equal(toHex(probeDigest(Float32Array.from(embedding))), digest);
     assert.equal(toHex(probeDigest(base64(text))), digest);
+    assert.equal(sentEmbedding(embedding), text);
+    if (int8 === undefined) return;
+    assert.equal(toHex(probeDigest(Int8Array.from(embedding))), digest);
+    assert.deepEqual(sentEmbedding(Int8Array.from(embedding)), { int8 });
   });
 }
 
@@ -90,7 +94,7 @@ for (const { name, tenant, body, request_digest: digest } of VECTORS.unproven_re
 }
 
 test("the vectors have every kind of request", () =>
-  assert(VECTORS.unproven_requests.length >= 2 && plain >= 3 && VECTORS.requests.length >= plain + 2));
+  assert(VECTORS.probes.some(({ int8 }) => int8 !== undefined) && VECTORS.unproven_requests.length >= 2 && plain >= 3 && VECTORS.requests.length >= plain + 2));
 
 test("an envelope is read, shows no secret, and any other length is refused", () => {
   const [expected] = VECTORS.envelopes;

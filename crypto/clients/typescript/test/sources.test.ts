@@ -44,12 +44,12 @@ test("a source that failed for ten people is refused by its name in each form", 
   const person = (): Unproven => ({ tenant: tenantId, handle: nonce(), audience: AUDIENCE });
   for (let at = 0; at < 10; at += 1) {
     const tried = person();
-    await tenant.enrol(tried.handle, OWN, "form 7");
+    await tenant.enrol(tried.handle, [OWN], "form 7");
     const { decision } = await (at % 2 === 0 ? tenant : other).authenticate(tried, ANOTHERS, nonce(), { source });
     assert.equal(decision, "no_match");
   }
   const [last, once] = [person(), nonce()];
-  await tenant.enrol(last.handle, OWN, "form 7");
+  await tenant.enrol(last.handle, [OWN], "form 7");
   const shown = { session: last, embedding: OWN, nonce: once, source };
   const problems = [
     await refused("distinct-failures", tenant.authenticate(last, OWN, once, { source, attestation: "compact" })),

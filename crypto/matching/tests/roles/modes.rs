@@ -98,7 +98,7 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
     let vector: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
     let key = world.key_holder.sealing_key();
     let context = Context::template(&TENANT, &handle(1), b"key", NOW);
-    let Split { open, sealed } = split_template(&vector, &key, &context, &mut world.rng).expect("a face");
+    let Split { open, sealed } = split_template(&[vector], &key, &context, &mut world.rng).expect("a face");
     let blind = trefoil_matching::Blind::from_bytes(&open.to_bytes()).expect("a share");
     for (name, key, issued_at) in [(2, &b"key"[..], NOW), (1, b"k", NOW), (1, b"key", NOW + 1)] {
         let refused = for_key_holder(&sealed, key, issued_at);
@@ -149,7 +149,7 @@ fn a_sealed_probe_is_enrolled_as_nobodys_template_and_a_sealed_template_is_nobod
     let vector: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
     let (key, context) =
         (world.key_holder.sealing_key(), Context::template(&TENANT, &handle(1), b"key", NOW));
-    let template = split_template(&vector, &key, &context, &mut world.rng).expect("a face");
+    let template = split_template(&[vector], &key, &context, &mut world.rng).expect("a face");
     let sealed_for = SealedFor { session: [0; 32].into(), nonce: b"key".to_vec(), issued_at: NOW };
     let forged = SharedProbe { sealed: template.sealed, sealed_for, ..probe.clone() };
     assert!(matches!(world.job(&[(&victim, &forged)]), Err(KeyHolderError::SealedShares(_))));

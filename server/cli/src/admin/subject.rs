@@ -6,7 +6,7 @@ use super::service::Service;
 use super::table::table;
 use super::{show, when};
 use crate::pages;
-use crate::wallet::Face;
+use crate::wallet::{Faces, agreement};
 use clap::Subcommand;
 use trefoil_api::{Enrolment, Hex, Replaced, Subject, SubjectState};
 use trefoil_client::{Client, ClientError, Receipted, Unverified};
@@ -72,7 +72,7 @@ pub(super) struct Template {
     #[arg(value_name = "HANDLE", value_parser = handle)]
     handle: Hex<32>,
     #[command(flatten)]
-    face: Face,
+    faces: Faces,
     /// Your reference to the subject's consent.
     #[arg(long, value_name = "TEXT")]
     consent: String,
@@ -88,7 +88,10 @@ impl Template {
         let enrolled = self.stored(service, async |client: &Client, enrolment: &Enrolment, key: &str| {
             client.enrol(self.handle, enrolment, key).await
         })?;
-        show(json, &enrolled, || format!("enrolled, the template is of generation {}\n", enrolled.generation))
+        show(json, &enrolled, || {
+            let agreement = agreement(enrolled.agreement);
+            format!("enrolled, the template is of generation {}{agreement}\n", enrolled.generation)
+        })
     }
 
     fn replace(&self, service: &Service, json: bool) -> Result<String, String> {
@@ -96,8 +99,11 @@ impl Template {
             client.replace(self.handle, enrolment, key).await
         })?;
         show(json, &replaced, || {
-            let Replaced { generation, replaced, .. } = replaced;
-            format!("the template is now of generation {generation}; generation {replaced} is destroyed\n")
+            let Replaced { generation, replaced, agreement: found, .. } = replaced;
+            let agreement = agreement(found);
+            format!(
+                "the template is now of generation {generation}{agreement}; generation {replaced} is destroyed\n"
+            )
         })
     }
 
@@ -106,12 +112,7 @@ impl Template {
         service: &Service,
         call: impl AsyncFnOnce(&Client, &Enrolment, &str) -> Result<Unverified<T>, ClientError>,
     ) -> Result<T, String> {
-        let enrolment = Enrolment {
-            embedding: Some(self.face.read()?),
-            shares: None,
-            issued_at: None,
-            consent_ref: self.consent.clone(),
-        };
+        let enrolment = Enrolment::of(self.faces.read()?, &*self.consent);
         let drawn = || hex::encode(rand::random::<[u8; 16]>());
         let key = self.idempotency_key.clone().unwrap_or_else(drawn);
         let mut open = false;

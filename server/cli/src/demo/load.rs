@@ -78,12 +78,8 @@ impl Clients {
     pub(super) async fn enrol(self: &Arc<Self>, stage: &Stage) -> Result<(), DemoError> {
         let people = self.holders.len();
         for_each(self, 0..people, SETUP_CONCURRENCY, stage, |clients, person| async move {
-            let enrolment = Enrolment {
-                embedding: Some(clients.plan.template(person)),
-                shares: None,
-                issued_at: None,
-                consent_ref: format!("demonstration-{person}"),
-            };
+            let photographs = vec![clients.plan.template(person)];
+            let enrolment = Enrolment::of(photographs, format!("demonstration-{person}"));
             let handle = clients.holders[person].handle();
             let key = format!("enrol-{person}");
             let enrolled = clients.client.enrol(handle, &enrolment, &key).await;

@@ -91,12 +91,7 @@ fn tenant_id(text: &str) -> Result<TenantId, String> {
 
 fn enrol(subject: &Subject, face: Vector) -> Result<String, String> {
     let Subject { tenant, handle, client, trust_root } = subject;
-    let enrolment = Enrolment {
-        embedding: Some(face),
-        shares: None,
-        issued_at: None,
-        consent_ref: "quickstart".to_owned(),
-    };
+    let enrolment = Enrolment::of(vec![face], "quickstart");
     let enrolled = remote::block_on(client.enrol(*handle, &enrolment, &random::<16>()))?;
     let enrolled = enrolled.verified(trust_root, Some(tenant), now()).map_err(text)?;
     Ok(format!("enrolled {} generation {}", hex::encode(handle.0), enrolled.generation))

@@ -41,9 +41,10 @@ pub(super) fn recognised(file: &[u8]) -> Option<&'static str> {
     }
     let Value::Object(object) = serde_json::from_str(text).ok()? else { return None };
     let has = |names: &[&str]| names.iter().all(|name| object.contains_key(*name));
-    let kinds: [(&[&str], &str); 6] = [
+    let kinds: [(&[&str], &str); 7] = [
         (&["type", "title", "status", "code"], "a refusal by the service, which attests nothing"),
         (&["results"], "the answer to a batch, each of whose results has an attestation of its own"),
+        (&["embeddings"], "a request with a face, and not the answer to it"),
         (&["embedding"], "a request with a face, and not the answer to it"),
         (&["shares"], "a request with a face, and not the answer to it"),
         (&["format", "signed_root", "marks"], "a head of the log, as `trefoil log audit` keeps it"),

@@ -225,10 +225,11 @@ async fn subjects_and_sessions_from_the_command_line() {
     let (erased, ended) = (file("erased.cbor"), file("ended.cbor"));
     let (face, replaced, revoked) = (file("face.json"), file("replaced.cbor"), file("revoked.cbor"));
     std::fs::write(&face, serde_json::to_string(&people[2].face.as_slice()).unwrap()).unwrap();
-    let other = ["--embedding", &face, "--consent", "form 8"];
+    let other = ["--embedding", &face, "--embedding", &face, "--consent", "form 8"];
     let replace = [&["subject", "replace", &handle][..], &other, &["--receipt", &replaced]].concat();
     let said = done(&replace);
-    assert!(said.contains("now of generation 2; generation 1 is destroyed"), "{said}");
+    let agreement = "smallest cosine of two photographs 1.00";
+    assert!(said.contains(&format!("now of generation 2, {agreement}; generation 1 is destroyed")), "{said}");
     assert!(said.contains(&replaced), "{said}");
     let said = done(&["subject", "revoke", &handle, "--receipt", &revoked]);
     assert!(said.starts_with("revoked at") && said.contains("generation 2"), "{said}");
@@ -292,9 +293,14 @@ async fn a_subject_of_a_tenant_without_credentials_is_enrolled_from_the_command_
         operator.run(&[&words(&line)[..], &["--consent", "form 7"]].concat())
     };
     let numbers: Vec<f32> = (0..128_u8).map(|at| f32::from(at % 7) - 3.0).collect();
-    std::fs::write(&face, json!(numbers[..127]).to_string()).unwrap();
-    let (code, _, error) = enrol("a");
-    assert!(code == 1 && error.contains("face.json") && error.contains("128"), "{error}");
+    for (given, expected) in [
+        (&numbers[..1], "face.json: a face has 2 to 512 numbers, got 1"),
+        (&numbers[..127], "expected 128 numbers, which model facenet-128 gives, got 127"),
+    ] {
+        std::fs::write(&face, json!(given).to_string()).unwrap();
+        let (code, _, error) = enrol("a");
+        assert!(code == 1 && error.contains(expected), "{error}");
+    }
     std::fs::write(&face, json!(numbers).to_string()).unwrap();
     let (code, out, error) = enrol("a");
     assert!(code == 0 && out.starts_with("enrolled, the template is of generation 1\n"), "{out}{error}");

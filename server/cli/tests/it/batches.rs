@@ -264,7 +264,6 @@ async fn what_is_wrong_with_the_whole_refuses_it_and_attempts_nothing() {
     raw((text(&[good(1)]) + "]").into_bytes()).await.problem(400, "malformed-json");
     let cut = text(&[good(1)]);
     raw(cut.as_bytes()[..cut.len() - 3].to_vec()).await.problem(400, "malformed-json");
-    raw(vec![b' '; 32 * 8 * 1024 + 1]).await.problem(413, "body-too-large");
     for (count, given) in [(0, "length 0"), (33, "length 33"), (900, "length 900")] {
         let entries = if count == 33 { (0..33).map(good).collect() } else { vec![json!(0); count] };
         let problem = raw(text(&entries).into_bytes()).await.problem(422, "field-invalid");

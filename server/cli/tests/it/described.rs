@@ -174,7 +174,7 @@ async fn every_route_answers_a_foreign_name_as_one_that_never_was() {
         // A handle says who a subject is at the tenant that enrols it: another tenant's is as good as any.
         if route.method == Method::POST && route.path.ends_with("/templates") {
             let expected = (201, 1);
-            let body = json!({ "embedding": request["embedding"], "consent_ref": "form 7" });
+            let body = json!({ "embeddings": [request["embedding"]], "consent_ref": "form 7" });
             let enrolled = Named { body, ..route };
             let (status, told) = enrolled.ask(&stranger, &foreign, &request).await;
             assert_eq!((status, told["generation"].as_u64().unwrap()), expected, "{told}");

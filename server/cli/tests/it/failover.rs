@@ -73,7 +73,7 @@ impl Callers {
 
     /// Enrols a person and opens the session.
     async fn welcome(&self, node: usize, person: &Person) -> Option<()> {
-        let body = json!({"embedding": trefoil_api::Vector::new(person.face), "consent_ref": "form 7"});
+        let body = json!({"embeddings": [trefoil_api::Vector::new(person.face)], "consent_ref": "form 7"});
         let (public, key) = (&self.nodes[node].0, hex::encode(person.session_id));
         let headers = [("idempotency-key", key.as_str())];
         let path = templates_path(person);

@@ -25,7 +25,7 @@ async fn start(server: &Server) -> (Fleet, Proxy) {
 /// An enrolment at the first node, which is under way from now on.
 fn enrols(fleet: &mut Fleet, person: &Person, key: &'static str) -> JoinHandle<Reply> {
     let (public, path) = (fleet.at(0).public.clone(), templates_path(person));
-    let body = json!({"embedding": Vector::new(person.face), "consent_ref": "form 7"}).to_string();
+    let body = json!({"embeddings": [Vector::new(person.face)], "consent_ref": "form 7"}).to_string();
     tokio::spawn(async move { public.send(Method::POST, &path, &[("idempotency-key", key)], body).await })
 }
 

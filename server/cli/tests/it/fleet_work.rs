@@ -62,12 +62,7 @@ async fn in_the_order_of_a_subject_its_template_is_in_the_memory_of_one_node_and
         join_all(each).await
     };
     for person in &people {
-        let enrolment = Enrolment {
-            embedding: Some(Vector::new(person.face)),
-            shares: None,
-            issued_at: None,
-            consent_ref: "form 7".to_owned(),
-        };
+        let enrolment = Enrolment::of(vec![Vector::new(person.face)], "form 7");
         let handle = Hex(person.handle.to_bytes());
         let warm = nodes.in_order(&handle)[0];
         assert!(warm.enrol(handle, &enrolment, &hex::encode(handle.0)).await.is_ok());

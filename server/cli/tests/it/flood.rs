@@ -46,12 +46,7 @@ async fn honest_callers_are_answered_while_the_flood_lasts() {
     let honest = client(&service, service.public.bearer.as_deref().unwrap(), 2);
     let proven: Vec<_> = (0..12).map(|member| members.prove(member, 1, member as u64)).collect();
     let handle = proven[0].session.handle();
-    let enrolment = Enrolment {
-        embedding: Some(Vector::new(members.face(0))),
-        shares: None,
-        issued_at: None,
-        consent_ref: "form 7".to_owned(),
-    };
+    let enrolment = Enrolment::of(vec![Vector::new(members.face(0))], "form 7");
     honest.enrol(handle, &enrolment, "once").await.unwrap().without_verification();
     honest.open_session(proven[0].envelope.clone()).await.unwrap().without_verification();
 

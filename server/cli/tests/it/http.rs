@@ -174,7 +174,7 @@ impl Endpoint {
         (face, consent): (&[f32; 128], &str),
         key: &str,
     ) -> Result<Reply, Box<dyn std::error::Error>> {
-        let body = json!({"embedding": Vector::new(*face), "consent_ref": consent}).to_string();
+        let body = json!({"embeddings": [Vector::new(*face)], "consent_ref": consent}).to_string();
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle));
         self.try_send(method, &path, &[("idempotency-key", key)], body).await
     }

@@ -81,12 +81,7 @@ async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attes
     let opened = members.holder(0, 1).open_with_chain(AUDIENCE, 40, now, &mut rng).unwrap();
     let envelope = ProofEnvelope::decode(&opened.envelope).unwrap();
     let session = opened.session;
-    let enrolment = trefoil_api::Enrolment {
-        embedding: Some(Vector::new(members.face(0))),
-        shares: None,
-        issued_at: None,
-        consent_ref: "form 7".to_owned(),
-    };
+    let enrolment = trefoil_api::Enrolment::of(vec![Vector::new(members.face(0))], "form 7");
     client.enrol(session.handle(), &enrolment, "once").await.unwrap().without_verification();
     client.open_session(opened.envelope).await.unwrap().without_verification();
     let request = |session: &HolderSession, nonce: u8| -> Authentication {

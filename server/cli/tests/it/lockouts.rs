@@ -203,7 +203,7 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
     let (ann, bob) = (&people[0], &people[1]);
     service.welcome(ann).await;
     // Its second template, so that the generation is not the first that comes to mind.
-    let body = json!({ "embedding": ann.face.to_vec(), "consent_ref": "form 8" }).to_string();
+    let body = json!({ "embeddings": [ann.face.to_vec()], "consent_ref": "form 8" }).to_string();
     let headers = [("content-type", "application/json"), ("idempotency-key", "r")];
     let path = service::templates_path(ann);
     let replaced = service.public.send(Method::PUT, &path, &headers, body).await.is(200);

@@ -71,6 +71,7 @@ mod operators;
 mod other_files;
 mod pages;
 mod partitions;
+mod photographs;
 mod plaintext;
 mod point_in_time;
 mod policies;

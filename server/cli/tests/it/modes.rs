@@ -28,7 +28,7 @@ async fn enrol(service: &Customer, key: &SealingKey, handle: &Handle, face: &[f3
     let name = hex::encode(rand::random::<[u8; 16]>());
     let issued_at = service.clock.unix_s();
     let context = Context::template(&service.tenant, handle, name.as_bytes(), issued_at);
-    let split = split_template(face, key, &context, &mut rand::rng()).unwrap();
+    let split = split_template(&[face], key, &context, &mut rand::rng()).unwrap();
     let body = json!({"shares": shares(&split), "issued_at": issued_at, "consent_ref": "form 7"});
     let headers = [("idempotency-key", name.as_str())];
     let path = format!("/v1/subjects/{}/templates", hex::encode(handle.as_bytes()));

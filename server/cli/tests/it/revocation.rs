@@ -63,12 +63,7 @@ fn members_face(members: &Members, proven: &Proven) -> [f32; 128] {
 
 async fn enrol(client: &Client, members: &Members, proven: &Proven) {
     let embedding = trefoil_api::Vector::new(members.face(proven.member));
-    let enrolment = Enrolment {
-        embedding: Some(embedding),
-        shares: None,
-        issued_at: None,
-        consent_ref: "form 7".to_owned(),
-    };
+    let enrolment = Enrolment::of(vec![embedding], "form 7");
     let handle = proven.session.handle();
     client.enrol(handle, &enrolment, &hex::encode(handle.0)).await.unwrap().without_verification();
 }

@@ -98,7 +98,7 @@ async fn failures_are_logged_each_refusals_sampled_and_the_rest_on_request() {
 fn login(handle: &str, nonce: usize) -> Value {
     json!({
         "handle": handle, "audience": service::AUDIENCE, "nonce": format!("{nonce:032x}"),
-        "issued_at": trefoil_host::unix_s(), "embedding": Vector::new(std::array::from_fn(|at| at as f32 - 63.5)),
+        "issued_at": trefoil_host::unix_s(), "embedding": Vector::new::<128>(std::array::from_fn(|at| at as f32 - 63.5)),
     })
 }
 

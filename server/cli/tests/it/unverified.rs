@@ -121,8 +121,7 @@ fn policy(proof: &str) -> Policy {
 }
 
 fn enrolment(face: [f32; 128]) -> Enrolment {
-    let embedding = Some(Vector::new(face));
-    Enrolment { embedding, shares: None, issued_at: None, consent_ref: "form 7".to_owned() }
+    Enrolment::of(vec![Vector::new(face)], "form 7")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -162,7 +162,7 @@ impl LoginRequest {
     /// Takes out the request's face in the tenant's probe mode.
     fn take_probe(&mut self, tenant: &Tenant) -> Result<Probe, Refused> {
         let face = std::mem::replace(&mut self.face, Face::Unclear);
-        match face.shown(tenant.policy.probe)? {
+        match face.shown(&tenant.policy)?.0 {
             Shown::Plain(embedding) => Ok(Probe::Plain(embedding)),
             Shown::Shared { open, sealed } => {
                 let share = Share::from_bytes(&open).map_err(Refused::OpenShare)?;

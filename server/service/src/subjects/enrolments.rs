@@ -45,6 +45,8 @@ pub struct Enrolled {
     pub generation: u32,
     /// The generation that it replaced and that was destroyed, if there was one.
     pub replaced: Option<u32>,
+    /// How well its photographs agree, see [`trefoil_matching::Average`].
+    pub agreement: Option<f64>,
     /// Whether an earlier request with the same key enrolled it.
     pub replayed: bool,
     /// The receipt, if it could be sealed.
@@ -90,7 +92,7 @@ impl Subjects {
     ) -> Result<Enrolled, Refused> {
         let EnrolmentRequest { handle, replaces, face, issued_at, consent_ref, idempotency_key: key, digest } =
             request;
-        let face = self.blinded(tenant, face, issued_at, &key)?;
+        let (face, agreement) = self.blinded(tenant, face, issued_at, &key)?;
         let consent = consent_digest(&consent_ref);
         let store = move |subjects: &Subjects, of: &Tenant, key| {
             subjects.store_template(of, (handle, replaces), face, consent_ref, (key, digest))
@@ -108,7 +110,7 @@ impl Subjects {
             }
         };
         let receipt = self.log.receipt(tenant.id, created_at, what, patience).await;
-        Ok(Enrolled { generation, replaced, replayed, receipt })
+        Ok(Enrolled { generation, replaced, agreement, replayed, receipt })
     }
 
     /// The answer of `store`, or the answer to an earlier request with the same key and digest, and which of the two it is.
@@ -183,26 +185,28 @@ impl Subjects {
         Ok(self.node.disk.with_reserve(|| self.node.key_holder.shred(name), in_vault)?)
     }
 
-    /// A face as the key-holder encrypts it.
+    /// A face as the key-holder encrypts it, and how well its photographs agree.
     fn blinded(
         &self,
         tenant: &Tenant,
         face: Face,
         issued_at: Option<u64>,
         key: &str,
-    ) -> Result<Blinded, Refused> {
-        match face.shown(tenant.policy.probe)? {
+    ) -> Result<(Blinded, Option<f64>), Refused> {
+        let (shown, agreement) = face.shown(&tenant.policy)?;
+        let blinded = match shown {
             Shown::Plain(embedding) => {
                 let (blinded, blind) = split(&embedding, &mut rand::rng());
-                Ok((blinded.into(), blind))
+                (blinded.into(), blind)
             }
             Shown::Shared { open, sealed } => {
                 let blind = Blind::from_bytes(&open).map_err(Refused::OpenShare)?;
                 let issued_at = fresh(issued_at, self.node.now())?;
                 let idempotency_key = key.to_owned().into_bytes();
-                Ok((ForKeyHolder::Sealed(SealedTemplate { sealed, idempotency_key, issued_at }), blind))
+                (ForKeyHolder::Sealed(SealedTemplate { sealed, idempotency_key, issued_at }), blind)
             }
-        }
+        };
+        Ok((blinded, agreement))
     }
 
     /// Encrypts, wraps and stores a template, in place of the present one, which may be revoked, if it replaces one. Returns the answer that

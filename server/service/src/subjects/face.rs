@@ -2,13 +2,16 @@
 
 use crate::refused::Refused;
 use crate::tenants::tenant::ProbeMode;
-use trefoil_matching::{DIM, Embedding, SealedShare};
+use trefoil_matching::{Average, Embedding, SealedShare, average};
+use trefoil_types::Policy;
 use zeroize::Zeroizing;
 
 /// A face in the form that its caller sent.
 pub enum Face {
     /// A vector, as its embedder made it. Biometric data: wiped when dropped.
-    Plain(Box<Zeroizing<[f32; DIM]>>),
+    Plain(Zeroizing<Vec<f32>>),
+    /// The vectors of an enrolment's photographs.
+    Photographs(Vec<Zeroizing<Vec<f32>>>),
     /// Two shares, as the device encoded them.
     Shared(Shares),
     /// Neither or both.
@@ -41,18 +44,36 @@ pub(crate) enum Shown {
 }
 
 impl Face {
-    /// The face, which must have the form of the tenant's probe mode and no other.
-    pub(crate) fn shown(self, probe: ProbeMode) -> Result<Shown, Refused> {
-        match (probe, self) {
-            (ProbeMode::Plain, Face::Plain(vector)) => Ok(Shown::Plain(quantise(&vector[..])?)),
+    /// The face, which must have the form of the tenant's probe mode and no other, and how well its photographs agree if it has several.
+    pub(crate) fn shown(self, policy: &Policy) -> Result<(Shown, Option<f64>), Refused> {
+        match (policy.probe, self) {
+            (ProbeMode::Plain, Face::Plain(vector)) => {
+                check_length(&vector, policy, None)?;
+                Ok((Shown::Plain(quantise(&vector)?), None))
+            }
+            (ProbeMode::Plain, Face::Photographs(vectors)) => {
+                for (at, vector) in vectors.iter().enumerate() {
+                    check_length(vector, policy, Some(at))?;
+                }
+                let Average { embedding, agreement } = average(&vectors).map_err(Refused::Photographs)?;
+                Ok((Shown::Plain(embedding), agreement))
+            }
             (ProbeMode::Shared, Face::Shared(Shares { open, sealed })) => {
-                let sealed = SealedShare::from_bytes(trefoil_matching::Width::W128, &sealed)
-                    .ok_or(Refused::SealedShareLength)?;
-                Ok(Shown::Shared { open, sealed })
+                let sealed = SealedShare::from_bytes(&sealed).ok_or(Refused::SealedShareLength)?;
+                Ok((Shown::Shared { open, sealed }, None))
             }
             (expected, _) => Err(Refused::ProbeMode { expected }),
         }
     }
+}
+
+/// Refuses a vector of another model than the tenant's; `photograph` is its place in an enrolment.
+fn check_length(vector: &[f32], policy: &Policy, photograph: Option<usize>) -> Result<(), Refused> {
+    let (expected, given) = (policy.dimension as usize, vector.len());
+    if given == expected {
+        return Ok(());
+    }
+    Err(Refused::FaceLength { photograph, expected, model: policy.embedder.clone(), given })
 }
 
 /// Normalises, quantises and checks a vector.

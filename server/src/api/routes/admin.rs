@@ -2,7 +2,7 @@
 
 use super::USAGE;
 use super::table::Routes;
-use crate::api::sizes::{EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX};
+use crate::api::sizes::{JSON_BYTES_MAX, SIGNED_JSON_BYTES_MAX};
 use crate::api::{admin, operators, page, reference, roots, usage};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
@@ -209,7 +209,7 @@ fn keys(routes: Routes) -> Routes {
             of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/issuer-key", "registerIssuerKey"))
                 .changes(Role::Operator, Kind::IssuerKeyRegistered)
                 .says("Register the issuer's key.", "Open sessions stay valid. The next root must be signed with this key.")
-                .takes::<RegisterIssuerKey>(EMBEDDING_JSON_BYTES_MAX, &examples::register_issuer_key())
+                .takes::<RegisterIssuerKey>(SIGNED_JSON_BYTES_MAX, &examples::register_issuer_key())
                 .answers::<RegisteredIssuerKey>(200, "The key's name.", &examples::registered_issuer_key())
                 .writes()
                 .fails(&[Code::ProofModeMismatch]),

@@ -2,7 +2,9 @@
 
 use super::USAGE;
 use super::table::Routes;
-use crate::api::sizes::{BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
+use crate::api::sizes::{
+    BATCH_JSON_BYTES_MAX, ENROLMENT_JSON_BYTES_MAX, LOGIN_JSON_BYTES_MAX, SIGNED_JSON_BYTES_MAX,
+};
 use crate::api::{
     authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots,
     subjects as subject_routes, templates, usage,
@@ -47,7 +49,7 @@ const DECIDED: [Code; 24] = [
 
 const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32 bytes) | session id (32) | handle (32) | u64 issued_at | probe \
                    digest (32) | u32 length | audience | u32 length | nonce), integers little-endian; with a hash chain also u32 position | \
-                   value (32). The probe digest is SHA3-256(\"trefoil/probe/1\" | the embedding's 512 bytes), in `shared` mode \
+                   value (32). The probe digest is SHA3-256(\"trefoil/probe/1\" | the embedding's numbers as little-endian 32-bit floats, whatever its form), in `shared` mode \
                    SHA3-256(\"trefoil/shared-probe/1\" | u32 length of open | open | sealed). A session takes each nonce once; \
                    `no_match` has one form for every reason. Where the tenant's policy says `\"proof\": \"none\"`, send no `session_id`, `mac` and \
                    `reveal`: the API key alone vouches for the login, a subject takes each nonce once, and the attestation says that there is \
@@ -78,13 +80,13 @@ fn subjects(routes: Routes) -> Routes {
             Operation::post(TEMPLATES, "enrol")
                 .says(
                     "Enrol a subject.",
-                    "Send `embedding` in the `plain` probe mode, `shares` and `issued_at` in the `shared` mode. A subject has one template. The same \
+                    "Send `embeddings`, of 1 to 8 photographs, in the `plain` probe mode, `shares` and `issued_at` in the `shared` mode. A subject has one template. The same \
                      Idempotency-Key with the same bytes gets the same answer for a day.",
                 )
                 .for_tenants(Scope::Enrol)
                 .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .idempotent("Fresh for each enrolment, and the same when it is repeated.")
-                .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
+                .takes::<Enrolment>(ENROLMENT_JSON_BYTES_MAX, &examples::enrolment())
                 .answers::<Enrolled>(201, "The subject is enrolled.", &examples::enrolled())
                 .writes()
                 .asks_key_holder()
@@ -107,7 +109,7 @@ fn subjects(routes: Routes) -> Routes {
                 .for_tenants(Scope::Enrol)
                 .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .idempotent("Fresh for each replacement, and the same when it is repeated.")
-                .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
+                .takes::<Enrolment>(ENROLMENT_JSON_BYTES_MAX, &examples::enrolment())
                 .answers::<Replaced>(200, "The template is replaced.", &examples::replaced())
                 .writes()
                 .asks_key_holder()
@@ -191,7 +193,7 @@ fn credential_roots(routes: Routes) -> Routes {
                     "A new root withdraws older ones: sessions under a generation below its minimum end.",
                 )
                 .for_tenants(Scope::Issue)
-                .takes::<PublishRoot>(EMBEDDING_JSON_BYTES_MAX, &examples::publish_root())
+                .takes::<PublishRoot>(SIGNED_JSON_BYTES_MAX, &examples::publish_root())
                 .answers::<PublishedRoot>(201, "The end of the root log.", &examples::published_root())
                 .writes()
                 .fails(&[
@@ -266,7 +268,7 @@ fn logins(routes: Routes) -> Routes {
             Operation::post("/v1/authentications", "authenticate")
                 .says("Decide one login.", MAC)
                 .for_tenants(Scope::Authenticate)
-                .takes::<AnyAuthentication>(EMBEDDING_JSON_BYTES_MAX, &examples::authentication())
+                .takes::<AnyAuthentication>(LOGIN_JSON_BYTES_MAX, &examples::authentication())
                 .answers::<Authenticated>(200, "Decided, also where it is `no_match`.", &examples::authenticated())
                 .writes()
                 .fails(&DECIDED),

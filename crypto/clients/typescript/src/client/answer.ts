@@ -81,6 +81,12 @@ export class Answer {
     throw this.#wrong(name, "a whole number");
   }
 
+  numberIfAny(name: string): number | undefined {
+    const value = this.#fields[name] ?? undefined;
+    if (value === undefined || typeof value === "number") return value;
+    throw this.#wrong(name, "a number");
+  }
+
   wholeIfAny(name: string): number | undefined {
     return this.has(name) ? this.whole(name) : undefined;
   }

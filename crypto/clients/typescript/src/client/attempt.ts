@@ -8,7 +8,6 @@ import { Problem } from "./errors.js";
 import {
   type AttestationForm,
   type Embedding,
-  embeddingBytes,
   type Session,
   type Signed,
   signed,
@@ -40,7 +39,7 @@ export function login({ session, embedding, nonce, source }: Attempt, issuedAt: 
     throw new TypeError(`source is a text of 1 to ${SOURCE_BYTES_MAX} bytes of UTF-8 without control characters`);
   }
   const subject = "proof" in session ? session.proof : session;
-  return signed(subject, embeddingBytes(embedding), nonce, issuedAt, form, source);
+  return signed(subject, embedding, nonce, issuedAt, form, source);
 }
 
 /** The problem of one entry of a batch. */

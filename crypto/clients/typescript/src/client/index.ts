@@ -12,6 +12,7 @@ export {
   type Changed,
   type Decided,
   type EndedSession,
+  type Enrolled,
   type Erased,
   type Login,
   type LoginOptions,

@@ -5,12 +5,18 @@ import { sha3_256 } from "@noble/hashes/sha3.js";
 import { isBytes, toHex } from "../bytes.js";
 import { toBase64 } from "./answer.js";
 
-/** 128 numbers, or the 512 bytes that they have as little-endian 32-bit floats. */
+/**
+ * As many numbers as the tenant's model gives, 2 to 512; a `Uint8Array` is their bytes as little-endian 32-bit floats. The numbers of an
+ * `Int8Array` are sent in a byte each.
+ */
 export type Embedding = ArrayLike<number> | Uint8Array;
+/** A face in a body: base64 of 32-bit floats, or of signed bytes. */
+export type SentEmbedding = string | { readonly int8: string };
 /** How much of the attestation an answer carries: 22 KB, or 1 KB and a seal that is fetched. */
 export type AttestationForm = "full" | "compact";
 
-const DIMENSIONS = 128;
+const NUMBERS_MIN = 2;
+const NUMBERS_MAX = 512;
 const STATEMENT_BYTES = 191;
 
 function ascii(text: string): Uint8Array {
@@ -35,25 +41,30 @@ function u64(value: number): Uint8Array {
   return bytes;
 }
 
-/** The bytes of an embedding, as they are sent and signed. */
+/** The bytes of an embedding as 32-bit floats, which are signed. */
 export function embeddingBytes(embedding: Embedding): Uint8Array {
-  const packed = new Uint8Array(4 * DIMENSIONS);
-  const view = new DataView(packed.buffer);
-  if (isBytes(embedding)) {
-    if (embedding.length !== packed.length) {
-      throw new TypeError(`an embedding has 512 bytes (float32 x 128), not ${embedding.length}`);
-    }
-    packed.set(embedding);
-  } else {
-    if (embedding.length !== DIMENSIONS) {
-      throw new TypeError(`an embedding has 128 numbers, not ${embedding.length}`);
-    }
-    for (let at = 0; at < DIMENSIONS; at += 1) view.setFloat32(4 * at, embedding[at] ?? Number.NaN, true);
+  if (isBytes(embedding) && embedding.length % 4 !== 0) {
+    throw new TypeError(`an embedding has 4 bytes (float32) for each number, and ${embedding.length} is no multiple`);
   }
-  for (let at = 0; at < DIMENSIONS; at += 1) {
+  const count = isBytes(embedding) ? embedding.length / 4 : embedding.length;
+  if (!(count >= NUMBERS_MIN && count <= NUMBERS_MAX)) {
+    throw new TypeError(`an embedding has ${NUMBERS_MIN} to ${NUMBERS_MAX} numbers, not ${count}`);
+  }
+  const packed = new Uint8Array(4 * count);
+  const view = new DataView(packed.buffer);
+  if (isBytes(embedding)) packed.set(embedding);
+  for (let at = 0; at < count; at += 1) {
+    if (!isBytes(embedding)) view.setFloat32(4 * at, embedding[at] ?? Number.NaN, true);
     if (!Number.isFinite(view.getFloat32(4 * at, true))) throw new TypeError("an embedding has finite numbers only");
   }
   return packed;
+}
+
+/** An embedding as it is sent. */
+export function sentEmbedding(embedding: Embedding): SentEmbedding {
+  const packed = embeddingBytes(embedding);
+  const isInt8 = Object.prototype.toString.call(embedding) === "[object Int8Array]";
+  return isInt8 ? { int8: toBase64(Uint8Array.from(embedding)) } : toBase64(packed);
 }
 
 /** SHA3-256 of a plain probe, under its name: what the MAC covers of it. */
@@ -141,7 +152,7 @@ export interface Signed {
     readonly audience: string;
     readonly nonce: string;
     readonly issued_at: number;
-    readonly embedding: string;
+    readonly embedding: SentEmbedding;
     readonly attestation: AttestationForm | "none";
     readonly source?: string;
     /** Of a login in a session, and of no other. */
@@ -152,10 +163,10 @@ export interface Signed {
   readonly requestDigest: Uint8Array;
 }
 
-/** The login of a subject with this probe of 512 bytes, signed in the session of a proof. Without one nothing signs it. */
+/** The login of a subject with this probe, signed in the session of a proof. Without one nothing signs it. */
 export function signed(
   subject: Pick<Proof, "handle" | "sessionId" | "audience" | "mac"> | Unproven,
-  probe: Uint8Array,
+  probe: Embedding,
   nonce: Uint8Array,
   issuedAt: number,
   attestation: AttestationForm | "none",
@@ -170,7 +181,7 @@ export function signed(
     audience,
     nonce: toHex(nonce),
     issued_at: issuedAt,
-    embedding: toBase64(probe),
+    embedding: sentEmbedding(probe),
     attestation,
     ...(source === undefined ? {} : { source }),
   };

@@ -7,15 +7,17 @@ import { Seal } from "../seal.js";
 import type { Decision } from "../statement.js";
 import { TrustRoot } from "../trust-root.js";
 import { type Verified, verify, verifyWithSeal } from "../verify.js";
-import { type Answer, identifier, toBase64 } from "./answer.js";
+import { type Answer, identifier } from "./answer.js";
 import { type Attempt, entryProblem, login } from "./attempt.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
-import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, type Unproven } from "./login.js";
+import { type AttestationForm, type Embedding, type Proof, sentEmbedding, type Session, type Unproven } from "./login.js";
 import { type Receipt, receipt, seconds } from "./receipts.js";
 import { Transport, withJson } from "./transport.js";
 
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
+/** Most photographs of one enrolment. */
+const PHOTOGRAPHS_MAX = 8;
 
 /** A subject whose template was changed. */
 export interface Changed {
@@ -26,8 +28,14 @@ export interface Changed {
   readonly receipt: Receipt | undefined;
 }
 
+/** A template of one or several photographs. */
+export interface Enrolled extends Changed {
+  /** The smallest cosine of two of the photographs, rounded to two decimals; undefined for one photograph. */
+  readonly agreement: number | undefined;
+}
+
 /** A template in place of another. */
-export interface Replaced extends Changed {
+export interface Replaced extends Enrolled {
   /** The generation that was destroyed. */
   readonly replaced: number;
 }
@@ -115,35 +123,47 @@ export class Tenant {
     this.#trustRoot = trustRoot;
   }
 
-  /** Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself. */
+  /**
+   * Enrols a face by 1 to 8 photographs, whose mean is the template. Repetitions carry one `Idempotency-Key`; give your own to repeat the
+   * call yourself.
+   */
   async enrol(
     handle: Uint8Array | string,
-    embedding: Embedding,
+    embeddings: readonly Embedding[],
     consentRef: string,
     idempotencyKey?: string,
-  ): Promise<Changed> {
-    return this.#changed(await this.#template("POST", handle, embedding, consentRef, idempotencyKey), "enrolled", {});
+  ): Promise<Enrolled> {
+    const answer = await this.#template("POST", handle, embeddings, consentRef, idempotencyKey);
+    return { ...this.#changed(answer, "enrolled", {}), agreement: answer.numberIfAny("agreement") };
   }
 
   /** Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is active again. */
   async replace(
     handle: Uint8Array | string,
-    embedding: Embedding,
+    embeddings: readonly Embedding[],
     consentRef: string,
     idempotencyKey?: string,
   ): Promise<Replaced> {
-    const answer = await this.#template("PUT", handle, embedding, consentRef, idempotencyKey);
-    return this.#changed(answer, "replaced", { replaced: answer.whole("replaced") });
+    const answer = await this.#template("PUT", handle, embeddings, consentRef, idempotencyKey);
+    const replaced = this.#changed(answer, "replaced", { replaced: answer.whole("replaced") });
+    return { ...replaced, agreement: answer.numberIfAny("agreement") };
   }
 
   async #template(
     method: "POST" | "PUT",
     handle: Uint8Array | string,
-    embedding: Embedding,
+    embeddings: readonly Embedding[],
     consentRef: string,
     idempotencyKey: string | undefined,
   ): Promise<Answer> {
-    const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
+    // JavaScript may give the numbers of one embedding.
+    if (!Array.isArray(embeddings) || embeddings.some((face: unknown) => typeof face !== "object")) {
+      throw new TypeError("embeddings is an array of the embeddings of 1 to 8 photographs, such as [embedding]");
+    }
+    if (embeddings.length < 1 || embeddings.length > PHOTOGRAPHS_MAX) {
+      throw new TypeError(`embeddings has those of 1 to ${PHOTOGRAPHS_MAX} photographs, not of ${embeddings.length}`);
+    }
+    const body = { embeddings: embeddings.map(sentEmbedding), consent_ref: consentRef };
     const key = idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16)));
     return this.#transport.json({ ...withJson(method, templates(handle), body), idempotencyKey: key });
   }

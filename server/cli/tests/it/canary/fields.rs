@@ -52,7 +52,7 @@ async fn neither_answers_nor_the_log_nor_metrics_show_a_field_of_a_request() {
         "issued_at": 0, "embedding": face, "mac": "00".repeat(32),
     });
     let templates = format!("/v1/subjects/{}/templates", "00".repeat(32));
-    let enrolment = json!({"embedding": face, "consent_ref": "a.example"});
+    let enrolment = json!({"embeddings": [face], "consent_ref": "a.example"});
     let root = json!({"statement": BASE64.encode([0; 132]), "signature": BASE64.encode([0; 3309])});
     let idempotent = [("idempotency-key", "k")];
     let mut requests: Vec<Requests<'_>> = vec![

@@ -11,17 +11,27 @@ const ENROLMENTS: &str = r#"a number for text | consent_ref | 7 | field-invalid 
 empty text | consent_ref | "" | field-invalid | 1 to 256 bytes | /consent_ref | Correct the fields
 text too long | consent_ref | 257 letters | field-invalid | 1 to 256 bytes | /consent_ref | Correct the fields
 unknown field | consent | "x" | field-invalid | unknown field `consent` | /consent | `consent_ref`
-127 numbers | embedding | 127 numbers | field-invalid | got 127 | /embedding | expected 128 numbers
-129 numbers | embedding | 129 numbers | field-invalid | got 129 | /embedding | expected 128 numbers
-256 numbers | embedding | 256 numbers | field-invalid | got 256 | /embedding | expected 128 numbers
-512 numbers | embedding | 512 times 0.12345678901234568 | body-too-large | 8192 bytes | an embedding has 128 numbers | Send a smaller body
-words | embedding | 128 times "x" | field-invalid | not a number | /embedding/0 | takes no quotes around a number
-beyond f32 | embedding | 128 times 1e39 | field-invalid | number 1 of 128 | /embedding | beyond 3.4e38
-zeros | embedding | 128 times 0 | embedding-invalid | zero | /embedding | 128 numbers that the tenant's embedder gives
-one size | embedding | 128 times 0.1 | embedding-invalid | same size | /embedding | send its output unchanged
-base64 of URLs | embedding | 342 pairs | field-invalid | standard alphabet | /embedding | expected base64
-base64 of f64 | embedding | 1024 bytes | field-invalid | got 1024 | /embedding | expected 512 bytes
-shares where plain | shares | {"open": "", "sealed": ""} | probe-mode-mismatch | plain | `shares` | send `embedding`"#;
+127 numbers | embeddings | 1 times 127 numbers | embedding-invalid | got 127 | /embeddings/0 | expected 128 numbers, which model test-128 gives
+second of another model | embeddings | [OWN, 512 numbers] | embedding-invalid | got 512 | /embeddings/1 | expected 128 numbers, which model test-128 gives
+512 long numbers | embeddings | 1 times 512 times 0.12345678901234568 | embedding-invalid | got 512 | /embeddings/0 | expected 128 numbers
+513 numbers | embeddings | 1 times 513 numbers | field-invalid | got 513 | /embeddings/0 | a face has 2 to 512 numbers
+one number | embeddings | [[1]] | field-invalid | got 1 | /embeddings/0 | a face has 2 to 512 numbers
+words | embeddings | 1 times 128 times "x" | field-invalid | not a number | /embeddings/0/0 | takes no quotes around a number
+beyond f32 | embeddings | 1 times 128 times 1e39 | field-invalid | number 1 | /embeddings/0 | beyond 3.4e38
+zeros | embeddings | 1 times 128 times 0 | embedding-invalid | zero | /embeddings/0 | as the tenant's embedder gives them
+one size | embeddings | 1 times 128 times 0.1 | embedding-invalid | same size | /embeddings/0 | send its output unchanged
+base64 of URLs | embeddings | 1 times 342 pairs | field-invalid | standard alphabet | /embeddings/0 | expected base64
+base64 of f64 | embeddings | 1 times 1024 bytes | embedding-invalid | got 256 | /embeddings/0 | 4 bytes for a number
+base64 cut off | embeddings | 1 times 510 bytes | field-invalid | got 510 bytes | /embeddings/0 | 4 bytes (32-bit float)
+int8 without its name | embeddings | 1 times 128 bytes | embedding-invalid | got 32 | /embeddings/0 | as `int8` 1
+int8 in numbers | embeddings | [{"int8": [1, 2]}] | field-invalid | sequence | /embeddings/0/int8 | expected a string
+another form | embeddings | [{"f64": ""}] | field-invalid | unknown field `f64` | /embeddings/0 | `int8`
+a face alone | embeddings | 128 numbers | field-invalid | floating point | /embeddings/0 | expected an array of numbers
+the member of a login | embedding | 128 numbers | field-invalid | unknown field `embedding` | /embedding | `embeddings`
+no photograph | embeddings | [] | field-invalid | length 0 | /embeddings | 1 to 8 photographs
+nine photographs | embeddings | 9 times 128 numbers | field-invalid | length 9 | /embeddings | 1 to 8 photographs
+opposite photographs | embeddings | [OWN, OPPOSITE] | embedding-invalid | no direction in common | /embeddings | send fewer
+shares where plain | shares | {"open": "", "sealed": ""} | probe-mode-mismatch | plain | `shares` | `embeddings`"#;
 
 /// Logins of ann with one member changed, in the same way.
 const LOGINS: &str = r#"clock behind | issued_at | AN_HOUR_AGO | request-not-fresh | 3600 s before the service's clock | /issued_at | set the clock
@@ -33,16 +43,16 @@ wrong MAC | mac | 64 zeros | request-mac-invalid | mac | session's key | Compute
 unknown session | session_id | 64 zeros | session-unknown | session | POST /v1/proof-sessions | open a proof session first
 session is no id | session_id | "x" | field-invalid | got 1 characters | /session_id | expected 64 hexadecimal digits
 another form | attestation | "short" | field-invalid | unknown value | /attestation | `compact`
-probe of 127 | embedding | 127 numbers | field-invalid | got 127 | /embedding | expected 128 numbers"#;
+probe of 127 | embedding | 127 numbers | embedding-invalid | got 127 | /embedding | expected 128 numbers, which model test-128 gives"#;
 
 /// Requests: the method, the path, headers beside the idempotency key that enrolments have, the body, the code, and what the problem names.
 const REQUESTS: &str = r#"no JSON | POST BOB | - | embedding=1 | malformed-json | not JSON | line 1, column 1 | Send one JSON value
-cut off | POST BOB | - | {"embedding": [1, | malformed-json | not JSON | line 1, column | Send one JSON value
+cut off | POST BOB | - | {"embeddings": [[1, | malformed-json | not JSON | line 1, column | Send one JSON value
 empty | POST BOB | - | - | malformed-json | the body is empty | body | Send one JSON value
-NaN | POST BOB | - | SECOND_NaN | malformed-json | number 2 of 128 is not a number | line 1, column | JSON has no NaN
-no embedding | POST BOB | - | {"consent_ref": "form 7"} | probe-mode-mismatch | plain | `embedding` | Send the face in the way
+NaN | POST BOB | - | SECOND_NaN | malformed-json | number 2 is not a number | line 1, column | JSON has no NaN
+no embedding | POST BOB | - | {"consent_ref": "form 7"} | probe-mode-mismatch | plain | `embeddings` | Send the face in the way
 not an object | POST BOB | - | [1, 2] | field-invalid | invalid | pointer | Correct the fields
-beyond every number | POST BOB | - | SECOND_1e999 | field-invalid | number 2 of 128 | /embedding/1 | beyond 3.4e38
+beyond every number | POST BOB | - | SECOND_1e999 | field-invalid | number 2 | /embeddings/0/1 | beyond 3.4e38
 wrong content type | POST BOB | content-type: text/plain | ENROLMENT | media-type-unsupported | text/plain | Content-Type | send Content-Type: application/json
 form | POST BOB | content-type: application/x-www-form-urlencoded | ENROLMENT | media-type-unsupported | a text of 33 characters | Content-Type | application/json
 no idempotency key | POST BOB | no key | ENROLMENT | idempotency-key-missing | Idempotency-Key | header | fresh value
@@ -103,14 +113,19 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
     let people = service.people(2, 1, 11).await;
     service.welcome(&people[0]).await;
     let (ann, bob) = (service::templates_path(&people[0]), service::templates_path(&people[1]));
-    let enrolment = json!({"embedding": Vector::new(people[1].face), "consent_ref": "form 7"});
+    let enrolment = json!({"embeddings": [Vector::new(people[1].face)], "consent_ref": "form 7"});
     let request = serde_json::to_value(service.request(&people[0], &people[0].face, 1)).unwrap();
     let now = service.clock.unix_s();
+    let face = |sign: f32| json!(people[1].face.map(|x| sign * x).as_slice()).to_string();
+    let other_length = value("512 numbers").to_string();
+    let enrolments = ENROLMENTS.replace("512 numbers]", &(other_length + "]"));
+    let enrolments = enrolments.replace("OWN", &face(1.0)).replace("OPPOSITE", &face(-1.0));
     let logins = LOGINS.replace("AN_HOUR_AGO", &(now - 3600).to_string());
     let logins = logins.replace("IN_AN_HOUR", &(now + 3600).to_string());
     let key = ("idempotency-key", "fresh");
     let mut wrong = Vec::new();
-    for (table, path, body) in [(ENROLMENTS, &*bob, &enrolment), (&logins, "/v1/authentications", &request)] {
+    for (table, path, body) in [(&enrolments, &*bob, &enrolment), (&logins, "/v1/authentications", &request)]
+    {
         for row in table.lines() {
             let [mistake, member, changed, answer] = columns(row);
             let body = with(body.clone(), member, value(changed)).to_string();
@@ -133,7 +148,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             [key].into_iter().filter(|_| method == "POST" && headers != "no key").chain(own).collect();
         let body = match (body, body.strip_prefix("SECOND_")) {
             (_, Some(number)) => {
-                whole.replace("\"embedding\":", &format!("\"embedding\":[0.5,{number}],\"x\":"))
+                whole.replace("\"embeddings\":", &format!("\"embeddings\":[[0.5,{number}]],\"x\":"))
             }
             ("-", _) => String::new(),
             ("ENROLMENT", _) => whole.clone(),
@@ -194,5 +209,5 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let count = [ENROLMENTS, &logins, REQUESTS].map(|table| table.lines().count()).iter().sum::<usize>();
-    assert_eq!((count, OF_OPERATORS.lines().count()), (50, 8));
+    assert_eq!((count, OF_OPERATORS.lines().count()), (60, 8));
 }

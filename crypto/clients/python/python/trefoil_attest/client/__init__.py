@@ -9,7 +9,7 @@ from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreac
 from ._login import Embedding, Proof, Session, Unproven, probe_digest
 from ._nodes import nodes_in_order
 from ._receipts import Receipt
-from ._tenant import Changed, Decided, EndedSession, Erased, Login, Replaced, Revoked, Tenant
+from ._tenant import Changed, Decided, EndedSession, Enrolled, Erased, Login, Replaced, Revoked, Tenant
 
 __all__ = [
     "Attempt",
@@ -17,6 +17,7 @@ __all__ = [
     "Decided",
     "Embedding",
     "EndedSession",
+    "Enrolled",
     "Erased",
     "FieldError",
     "Login",

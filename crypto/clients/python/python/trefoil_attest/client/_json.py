@@ -51,6 +51,12 @@ class Answer:
             return value
         raise self._wrong(name, "a whole number")
 
+    def number_or_none(self, name: str) -> float | None:
+        value = self._fields.get(name)
+        if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+            return value
+        raise self._wrong(name, "a number")
+
     def whole_or_none(self, name: str) -> int | None:
         return None if self._fields.get(name) is None else self.whole(name)
 

@@ -13,11 +13,12 @@ from os import PathLike
 from typing import Literal
 
 Embedding = Iterable[float] | bytes
-"""128 numbers, or the 512 bytes that they have as little-endian float32."""
+"""As many numbers as the tenant's model gives, 2 to 512, or the bytes that they have as little-endian float32. Those of an array of int8 are
+sent in a byte each."""
 Form = Literal["full", "compact"]
 """How much of the attestation an answer carries, of those that are verified at once."""
 
-DIMENSIONS = 128
+NUMBERS_MIN, NUMBERS_MAX = 2, 512
 STATEMENT_BYTES = 191
 SOURCE_BYTES_MAX = 64
 
@@ -30,30 +31,54 @@ def sized(part: bytes) -> bytes:
     return struct.pack("<I", len(part)) + part
 
 
-def embedding_bytes(embedding: Embedding) -> bytes:
-    """The bytes of an embedding, as they are sent and signed."""
-    if isinstance(embedding, (bytes, bytearray, memoryview)):
-        packed = bytes(embedding)
-        if len(packed) != 4 * DIMENSIONS:
-            raise ValueError(f"an embedding has {4 * DIMENSIONS} bytes (float32 x {DIMENSIONS}), not {len(packed)}")
-    else:
-        if isinstance(embedding, str) or not isinstance(embedding, Iterable):
-            raise TypeError(f"an embedding is {DIMENSIONS} numbers or {4 * DIMENSIONS} bytes, not {type(embedding).__name__}")
-        numbers = list(embedding)
-        if len(numbers) != DIMENSIONS:
-            raise ValueError(f"an embedding has {DIMENSIONS} numbers, not {len(numbers)}")
-        try:
-            packed = struct.pack(f"<{DIMENSIONS}f", *numbers)
-        except (struct.error, OverflowError) as cause:
-            raise ValueError(f"an embedding has {DIMENSIONS} numbers that fit 32 bits: {cause}") from cause
-    if not all(math.isfinite(number) for number in struct.unpack(f"<{DIMENSIONS}f", packed)):
-        raise ValueError("an embedding has finite numbers only")
-    return packed
+@dataclass(frozen=True)
+class Vector:
+    """An embedding, checked."""
+
+    packed: bytes = field(repr=False)
+    """Little-endian float32, as they are signed."""
+    sent: object = field(repr=False)
+    """Its form in a body."""
+
+    @staticmethod
+    def of(embedding: Embedding) -> Vector:
+        int8 = int8_bytes(embedding)
+        if int8 is None and isinstance(embedding, (bytes, bytearray, memoryview)):
+            packed = bytes(embedding)
+            if len(packed) % 4:
+                raise ValueError(f"an embedding has 4 bytes (float32) for each number, and {len(packed)} is no multiple")
+        elif isinstance(embedding, str) or not isinstance(embedding, Iterable):
+            raise TypeError(f"an embedding is numbers or bytes of float32, not {type(embedding).__name__}")
+        else:
+            numbers = list(embedding)
+            try:
+                packed = struct.pack(f"<{len(numbers)}f", *numbers)
+            except (struct.error, OverflowError) as cause:
+                raise ValueError(f"an embedding has numbers that fit 32 bits: {cause}") from cause
+        count = len(packed) // 4
+        if not NUMBERS_MIN <= count <= NUMBERS_MAX:
+            raise ValueError(f"an embedding has {NUMBERS_MIN} to {NUMBERS_MAX} numbers, not {count}")
+        if not all(map(math.isfinite, struct.unpack(f"<{count}f", packed))):
+            raise ValueError("an embedding has finite numbers only")
+        return Vector(packed, in_base64(packed) if int8 is None else {"int8": in_base64(int8)})
+
+
+def in_base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def int8_bytes(array: object) -> bytes | None:
+    """The bytes of an array of int8, such as one of numpy; `None` for anything else."""
+    try:
+        view = memoryview(array)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    return view.tobytes() if view.format == "b" else None
 
 
 def probe_digest(embedding: Embedding) -> bytes:
     """SHA3-256 of a plain probe, under its name: what the MAC covers of it."""
-    return sha3(b"trefoil/probe/1", embedding_bytes(embedding))
+    return sha3(b"trefoil/probe/1", Vector.of(embedding).packed)
 
 
 def named(source: str | None) -> str | None:
@@ -150,21 +175,21 @@ class Unproven:
 
 def signed(
     session: Session | Unproven,
-    probe: bytes,
+    probe: Vector,
     nonce: bytes,
     issued_at: int,
     attestation: Form | Literal["none"],
     source: str | None = None,
 ) -> tuple[dict[str, object], bytes]:
-    """The body of a login with this probe of 512 bytes, and its request digest."""
-    digest, audience = sha3(b"trefoil/probe/1", probe), session.audience.encode()
+    """The body of a login with this probe, and its request digest."""
+    digest, audience = sha3(b"trefoil/probe/1", probe.packed), session.audience.encode()
     of_all = session.handle + struct.pack("<Q", issued_at) + digest + sized(audience) + sized(nonce)
     body: dict[str, object] = {
         "handle": session.handle.hex(),
         "audience": session.audience,
         "nonce": nonce.hex(),
         "issued_at": issued_at,
-        "embedding": base64.b64encode(probe).decode(),
+        "embedding": probe.sent,
         "attestation": attestation,
     }
     if source is not None:

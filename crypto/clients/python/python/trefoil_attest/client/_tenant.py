@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
@@ -15,12 +14,14 @@ from .. import DecodeError, Policy, Seal, TrustRoot, Verified, verify, verify_wi
 from ._attempt import Attempt, checked, entry_problem
 from ._errors import Problem, UnexpectedAnswer
 from ._json import Answer, identifier
-from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, named, signed
+from ._login import Embedding, Form, Proof, Session, Unproven, Vector, named, signed
 from ._receipts import Receipt, receipt
 from ._transport import Request, Transport, json_request
 
 BATCH_MAX = 32
 """Most attempts of one request."""
+PHOTOGRAPHS_MAX = 8
+"""Most photographs of one enrolment."""
 Decision = Literal["match", "no_match"]
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
 
@@ -37,7 +38,15 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class Replaced(Changed):
+class Enrolled(Changed):
+    """A template of one or several photographs."""
+
+    agreement: float | None
+    """The smallest cosine of two of the photographs, rounded to two decimals; `None` for one photograph."""
+
+
+@dataclass(frozen=True)
+class Replaced(Enrolled):
     """A template in place of another."""
 
     replaced: int
@@ -126,27 +135,33 @@ class Tenant:
         self._transport = Transport(url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for)
 
     def enrol(
-        self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
-    ) -> Changed:
-        """Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself."""
-        answer = self._template("POST", handle, embedding, consent_ref, idempotency_key)
-        return Changed(*self._changed(answer, kind="enrolled"))
+        self, handle: bytes | str, embeddings: Iterable[Embedding], consent_ref: str, *, idempotency_key: str | None = None
+    ) -> Enrolled:
+        """Enrols a face by 1 to 8 photographs, whose mean is the template. Repetitions carry one `Idempotency-Key`; give your own to repeat
+        the call yourself."""
+        answer = self._template("POST", handle, embeddings, consent_ref, idempotency_key)
+        return Enrolled(*self._changed(answer, kind="enrolled"), answer.number_or_none("agreement"))
 
     def replace(
-        self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
+        self, handle: bytes | str, embeddings: Iterable[Embedding], consent_ref: str, *, idempotency_key: str | None = None
     ) -> Replaced:
         """Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is
         active again."""
-        answer = self._template("PUT", handle, embedding, consent_ref, idempotency_key)
+        answer = self._template("PUT", handle, embeddings, consent_ref, idempotency_key)
         replaced = answer.whole("replaced")
-        return Replaced(*self._changed(answer, kind="replaced", replaced=replaced), replaced)
+        changed = self._changed(answer, kind="replaced", replaced=replaced)
+        return Replaced(*changed, answer.number_or_none("agreement"), replaced)
 
     def _template(
-        self, method: str, handle: bytes | str, embedding: Embedding, consent_ref: str, idempotency_key: str | None
+        self, method: str, handle: bytes | str, embeddings: Iterable[Embedding], consent_ref: str, idempotency_key: str | None
     ) -> Answer:
         path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
-        face = base64.b64encode(embedding_bytes(embedding)).decode()
-        body = {"embedding": face, "consent_ref": consent_ref}
+        faces = list(embeddings)
+        if not all(isinstance(face, Iterable) for face in faces):
+            raise TypeError("embeddings is a list of the embeddings of 1 to 8 photographs, such as [embedding]")
+        if not 1 <= len(faces) <= PHOTOGRAPHS_MAX:
+            raise ValueError(f"embeddings has those of 1 to {PHOTOGRAPHS_MAX} photographs, not of {len(faces)}")
+        body = {"embeddings": [Vector.of(face).sent for face in faces], "consent_ref": consent_ref}
         return self._transport.json(json_request(method, path, body, idempotency_key or secrets.token_hex(16)))
 
     def revoke(self, handle: bytes | str) -> Revoked:
@@ -216,7 +231,7 @@ class Tenant:
     def _answered(self, attempt: Attempt, attestation: Form | Literal["none"]) -> tuple[Answer, bytes]:
         """The answer to a login, and its request digest."""
         session, nonce, source = attempt.session, checked(attempt.nonce), named(attempt.source)
-        probe = embedding_bytes(attempt.embedding)
+        probe = Vector.of(attempt.embedding)
         deadline = self._transport.deadline()
         while True:
             body, digest = signed(session, probe, nonce, int(time.time()), attestation, source)
@@ -262,7 +277,7 @@ class Tenant:
         entries = [
             signed(
                 attempt.session,
-                embedding_bytes(attempt.embedding),
+                Vector.of(attempt.embedding),
                 checked(attempt.nonce),
                 now,
                 attestation,
