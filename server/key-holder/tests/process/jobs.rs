@@ -57,12 +57,14 @@ fn craft((mode, width): (Mode, Width), honest: &[u8], family: usize, rng: &mut S
     let delta = u128::from(PRIMES[0]) * u128::from(PRIMES[1]) / 65_537;
     let mut bytes = honest.to_vec();
     let c0 = bytes.len() - masked(mode, width);
-    // Shared probes have two polynomials, one to be multiplied by the key and one by its square: either of them.
-    let polynomials = (bytes.len() - c0 - C0) / POLYNOMIAL;
-    let c1 = c0 + C0 + POLYNOMIAL * (rng.next_u32() as usize % polynomials);
+    // Of the last ciphertext, which has the empty lanes: scores of a full one are moved unseen, whatever the width. Shared probes have two
+    // polynomials, one to be multiplied by the key and one by its square: either of them.
+    let polynomials = if mode == Mode::Shared { 2 } else { 1 };
+    let c1 = bytes.len() - POLYNOMIAL * (1 + rng.next_u32() as usize % polynomials);
     let index = rng.next_u32() as usize;
+    let place = c0 + 6 * (32 - width.lanes() + index % width.lanes());
     match family % 5 {
-        0 => add(&mut bytes, c0 + 6 * (index % 32), 32, delta * u128::from(1 + rng.next_u32() % 65_536)),
+        0 => add(&mut bytes, place, 32, delta * u128::from(1 + rng.next_u32() % 65_536)),
         1 => (0..32).for_each(|at| add(&mut bytes, c0 + 6 * at, 32, delta / 2 + u128::from(rng.next_u64()))),
         2 => {
             bytes[c0..].fill(0);
@@ -70,7 +72,7 @@ fn craft((mode, width): (Mode, Width), honest: &[u8], family: usize, rng: &mut S
             let zero = (c0 + C0..bytes.len()).step_by(POLYNOMIAL / 2);
             zero.for_each(|at| bytes[at] = 1);
             add(&mut bytes, c1 + 6 * (index % 4096), 4096, delta * u128::from(1 + rng.next_u32() % 65_536));
-            add(&mut bytes, c0 + 6 * (index % 32), 32, delta);
+            add(&mut bytes, place, 32, delta);
         }
         3 => (c0..c0 + C0).step_by(6).for_each(|at| {
             let residue = rng.next_u64() % PRIMES[1];
