@@ -93,7 +93,17 @@ fn vector(embedding: Vector) -> Face {
 pub(crate) fn login_request(body: Authentication) -> LoginRequest {
     let (probe_digest, reveal) = (body.probe_digest(), body.reveal());
     let Authentication {
-        handle, session_id, audience, nonce, issued_at, embedding, shares, mac, source, ..
+        handle,
+        session_id,
+        audience,
+        nonce,
+        issued_at,
+        embedding,
+        shares,
+        mac,
+        embedder,
+        source,
+        ..
     } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
@@ -103,6 +113,7 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
         issued_at,
         face: face(embedding.map(vector), shares),
         probe_digest,
+        embedder,
         source: source.map(named),
     }
 }
@@ -115,7 +126,7 @@ fn named(source: trefoil_api::Source) -> Source {
 /// A login at a tenant that asks for no proof.
 pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
     let probe_digest = body.embedding.digest();
-    let UnprovenAuthentication { handle, audience, nonce, issued_at, embedding, source, .. } = body;
+    let UnprovenAuthentication { handle, audience, nonce, issued_at, embedding, embedder, source, .. } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
         voucher: Voucher::Application,
@@ -124,6 +135,7 @@ pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
         issued_at,
         face: vector(embedding),
         probe_digest,
+        embedder,
         source: source.map(named),
     }
 }

@@ -45,6 +45,7 @@ mod call;
 mod enrolment;
 mod epoch;
 mod error;
+mod hash;
 mod holding;
 mod job;
 mod key_holder;

@@ -1,6 +1,6 @@
 //! The model that makes a template's vectors.
 
-use crate::quorum::hash::hash;
+use crate::hash::hash;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use trefoil_types::Width;

@@ -112,15 +112,15 @@ mod tests {
     const TENANT: TenantId = TenantId::new([1; 16]);
     const HANDLE: Handle = Handle::new([2; 32]);
 
-    fn share() -> Share {
-        Share::random(Width::W256, &mut rand::rng())
+    fn share(width: Width) -> Share {
+        Share::random(width, &mut rand::rng())
     }
 
     #[test]
     fn a_share_opens_for_its_key_and_use_only() {
         let (key, other) = (OpeningKey::generate(), OpeningKey::generate());
         let context = Context::probe(&TENANT, &HANDLE, &SessionId::new([3; 32]), b"nonce", 7);
-        let share = share();
+        let share = share(Width::W256);
         let sealed = key.sealing_key().seal(&context, &share);
         assert!(key.open(&context, &sealed) == Ok(share.clone()));
         assert!(key.sealing_key().seal(&context, &share) != sealed, "fresh randomness");
@@ -141,15 +141,29 @@ mod tests {
     fn every_altered_byte_and_every_other_length_is_refused() {
         let key = OpeningKey::generate();
         let context = Context::template(&TENANT, &HANDLE, b"key", 7);
-        let bytes = key.sealing_key().seal(&context, &share()).as_bytes().to_vec();
-        for at in 0..bytes.len() {
-            let mut altered = bytes.clone();
-            altered[at] ^= 1;
-            let altered = SealedShare::from_bytes(Width::W256, &altered).expect("the length");
-            assert!(key.open(&context, &altered) == Err(OpenError), "{at}");
+        for width in Width::ALL {
+            let share = share(width);
+            let bytes = key.sealing_key().seal(&context, &share).as_bytes().to_vec();
+            assert!(
+                key.open(&context, &SealedShare::from_bytes(width, &bytes).expect("its own")) == Ok(share)
+            );
+            for at in 0..bytes.len() {
+                let mut altered = bytes.clone();
+                altered[at] ^= 1;
+                let altered = SealedShare::from_bytes(width, &altered).expect("the length");
+                assert!(key.open(&context, &altered) == Err(OpenError), "{at}");
+            }
+            assert!(SealedShare::from_bytes(width, &bytes[1..]).is_none());
+            assert!(SealedShare::from_bytes(width, &[&bytes[..], &[0]].concat()).is_none());
+            for other in Width::ALL.into_iter().filter(|other| *other != width) {
+                assert!(SealedShare::from_bytes(other, &bytes).is_none());
+                // What was cut to another length, or filled up.
+                let mut other_length = bytes.clone();
+                other_length.resize(SealedShare::bytes(other), 0);
+                let cut = SealedShare::from_bytes(other, &other_length).expect("the length");
+                assert!(key.open(&context, &cut) == Err(OpenError));
+            }
         }
-        assert!(SealedShare::from_bytes(Width::W256, &bytes[1..]).is_none());
-        assert!(SealedShare::from_bytes(Width::W256, &[&bytes[..], &[0]].concat()).is_none());
     }
 
     #[test]
@@ -157,7 +171,7 @@ mod tests {
         let key = OpeningKey::generate();
         let again = OpeningKey::from_bytes(&key.to_bytes()).expect("its own");
         assert_eq!(key.to_bytes().len(), OpeningKey::BYTES);
-        let (context, share) = (Context::template(&TENANT, &HANDLE, b"", 7), share());
+        let (context, share) = (Context::template(&TENANT, &HANDLE, b"", 7), share(Width::W512));
         assert!(again.open(&context, &key.sealing_key().seal(&context, &share)) == Ok(share));
         let public = SealingKey::from_bytes(&again.sealing_key().to_bytes()).expect("its own");
         let pin: Fingerprint = public.fingerprint().to_string().parse().expect("its own");

@@ -172,7 +172,7 @@ impl SealingKey {
         let tag = Aes256Gcm::new((&*key).into())
             .encrypt_inout_detached((&ONCE).into(), &context.0, body.as_mut_slice().into())
             .expect("a share is short");
-        bytes.extend_from_slice(&*body);
+        bytes.extend_from_slice(&body);
         bytes.extend_from_slice(&tag);
         SealedShare { bytes: bytes.into() }
     }

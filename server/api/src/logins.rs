@@ -66,6 +66,11 @@ pub struct Authentication {
     pub reveal: Option<Reveal>,
     /// MAC under the session's key, see [`Authentication::header`].
     pub mac: Hex<32>,
+    /// The model of the face, where two models of the tenant give as many numbers. The MAC does not cover it: the decision is under the
+    /// template's own model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<crate::schema::Text<64>>"))]
+    pub embedder: Option<String>,
     /// The source of the login, named by the application, by which limits count. The MAC does not cover it, because the application adds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,

@@ -121,7 +121,9 @@ pub struct Subject {
     pub state: SubjectState,
     /// When it was revoked, Unix seconds; `null` for an active subject.
     pub revoked_at: Option<u64>,
-    /// Numbers in the vector of its template: the tenant's dimension.
+    /// The model of its template; `null` for one that is none of the tenant's any more.
+    pub embedder: Option<String>,
+    /// Numbers in the vector of its template: the model's dimension.
     pub dimension: u32,
     /// When it was enrolled, Unix seconds.
     pub enrolled_at: u64,

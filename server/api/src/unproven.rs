@@ -24,6 +24,10 @@ pub struct UnprovenAuthentication {
     pub issued_at: u64,
     /// The face.
     pub embedding: Vector,
+    /// The model of the face, where two models of the tenant give as many numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<crate::schema::Text<64>>"))]
+    pub embedder: Option<String>,
     /// The source of the login, named by the application, by which limits count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,

@@ -4,7 +4,7 @@ use crate::{AHEAD_S, FRESHNESS_S, time};
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_attest::witness::WitnessError;
-use trefoil_matching::{AverageError, KeyHolderError, QuantiseError, SealedShare, ShareError};
+use trefoil_matching::{AverageError, KeyHolderError, QuantiseError, ShareError};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Refusal};
 use trefoil_storage::store::StoreError;
 use trefoil_types::{OutOfRange, ProbeMode};
@@ -238,8 +238,20 @@ pub enum Refused {
     #[error(transparent)]
     OpenShare(ShareError),
     /// A malformed share for the key-holder.
-    #[error("expected {} bytes", SealedShare::bytes(trefoil_matching::Width::W128))]
-    SealedShareLength,
+    #[error("expected {expected} bytes")]
+    SealedShareLength {
+        /// Of a share of the model's width.
+        expected: usize,
+    },
+    /// A login that does not say of which model its vector is, or names another than that of its template.
+    #[error(
+        "the subject is enrolled with model {expected}, and another of the tenant's models gives as many numbers: send a vector of {expected}, and \
+         name it in `embedder`"
+    )]
+    OtherModel {
+        /// The model of the template.
+        expected: String,
+    },
     /// A share that the key-holder cannot open for this request.
     #[error(
         "the share was not sealed to this key-holder for this request, or not lately, or was used before"

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Hex, OwnTenant, Revoked, Subject, SubjectPage, SubjectState};
+use trefoil_matching::Model;
 use trefoil_service::subjects::revocation;
 use trefoil_service::tenants::tenant::Scope;
 use trefoil_storage::store::{self, Handle};
@@ -25,11 +26,11 @@ pub(super) async fn list(
     Cursor(from): Cursor<32>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
-    let dimension = caller.tenant.policy.dimension;
+    let policy = caller.tenant.policy.clone();
     let (tenant, from) = (caller.tenant.id, Handle::new(from));
     let subjects = app.ask(move |service| Ok(service.node.store.subjects(&tenant, &from, PAGE + 1)?)).await?;
     let next = subjects.get(PAGE).map(|subject| Hex(subject.handle.to_bytes()));
-    let subjects = subjects.into_iter().take(PAGE).map(|subject| shown(subject, dimension)).collect();
+    let subjects = subjects.into_iter().take(PAGE).map(|subject| shown(subject, &policy)).collect();
     body::answer(StatusCode::OK, &SubjectPage { subjects, next })
 }
 
@@ -41,11 +42,11 @@ pub(super) async fn show(
     asked: HeaderMap,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
-    let (handle, dimension) = (Handle::new(handle), caller.tenant.policy.dimension);
+    let (handle, policy) = (Handle::new(handle), caller.tenant.policy.clone());
     let found = app.ask(move |service| service.subjects.subject(&caller.tenant.id, &handle)).await?;
     let found = found
         .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no subject has a template under this handle"))?;
-    let subject = shown(found, dimension);
+    let subject = shown(found, &policy);
     Ok(tagged(&asked, &tag(&subject), body::answer(StatusCode::OK, &subject)?))
 }
 
@@ -85,9 +86,14 @@ pub(super) async fn tenant(State(app): State<Arc<App>>, caller: Caller) -> Resul
     body::answer(StatusCode::OK, &own.await?)
 }
 
-fn shown(subject: store::Subject, dimension: u32) -> Subject {
-    let store::Subject { handle, generation, consent_ref, created_at, revoked_at } = subject;
+fn shown(subject: store::Subject, policy: &trefoil_types::Policy) -> Subject {
+    let store::Subject { handle, generation, model, consent_ref, created_at, revoked_at } = subject;
+    let mut models = policy.models().map(|(_, embedder, dimension, _)| (embedder, dimension));
+    let is_it = |of: &(&str, u32)| Model::of(of.0, of.1 as usize) == Some(model);
+    let found = models.find(is_it).map(|(embedder, dimension)| (embedder.to_owned(), dimension));
+    let (embedder, dimension) = found.unzip();
+    let dimension = dimension.unwrap_or_default();
     let state = if revoked_at.is_some() { SubjectState::Revoked } else { SubjectState::Active };
     let (handle, enrolled_at) = (Hex(handle.to_bytes()), created_at);
-    Subject { handle, generation, state, revoked_at, dimension, enrolled_at, consent_ref }
+    Subject { handle, generation, state, revoked_at, embedder, dimension, enrolled_at, consent_ref }
 }

@@ -63,6 +63,7 @@ pub(crate) fn subject() -> Subject {
         generation: 1,
         state: SubjectState::Active,
         revoked_at: None,
+        embedder: Some("facenet-128".to_owned()),
         dimension: 128,
         enrolled_at: NOW,
         consent_ref: "form 7".to_owned(),
@@ -112,6 +113,7 @@ pub(crate) fn authentication() -> Authentication {
         shares: None,
         reveal: None,
         mac: DIGEST,
+        embedder: None,
         source: None,
         attestation: AttestationForm::Compact,
     }

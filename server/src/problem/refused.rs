@@ -87,7 +87,8 @@ impl From<Refused> for Problem {
                 return embedding(Some(*at), &refused);
             }
             Refused::OpenShare(_) => return at("/shares/open", Code::ShareRefused, &refused),
-            Refused::SealedShareLength => return at("/shares/sealed", Code::ShareRefused, &refused),
+            Refused::OtherModel { .. } => return at("/embedder", Code::EmbeddingInvalid, &refused),
+            Refused::SealedShareLength { .. } => return at("/shares/sealed", Code::ShareRefused, &refused),
             Refused::SealedForAnother => {
                 let detail = format!("{refused}: seal again, to the key of /v1/fhe/keys");
                 return Problem::field(Code::ShareRefused, "/shares/sealed", detail);

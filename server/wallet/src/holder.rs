@@ -345,6 +345,7 @@ impl HolderSession {
             shares,
             reveal: self.chain.as_ref().and_then(|held| held.lock().reveal()).map(Into::into),
             mac: Hex([0; 32]),
+            embedder: None,
             source: None,
             attestation,
         };

@@ -1,6 +1,6 @@
 //! A job as one of three key-holders gets it.
 
-use super::hash::hash;
+use crate::hash::hash;
 use crate::job::{CIPHERTEXTS_MAX, ForSeat, Masked, Stamp};
 use crate::{JobError, MatchJob};
 use trefoil_bfv::threshold::{PIECES, Piece, Seat, Witness};

@@ -6,7 +6,6 @@
 
 mod contributions;
 mod decision;
-pub(crate) mod hash;
 mod job;
 mod parts;
 mod pieces;
@@ -18,6 +17,7 @@ pub use parts::Parts;
 pub use pieces::Pieces;
 pub use trefoil_bfv::threshold::Seat;
 
+use crate::hash::hash;
 use crate::key_holder::known;
 use crate::template::Ciphertext;
 use crate::tenant::Count;
@@ -26,7 +26,6 @@ use crate::{
     KeyHolderError, KeyStructure, Lane, Model, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
 };
 use contributions::Contributions;
-use hash::hash;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use trefoil_bfv::threshold::{PIECES, Piece};

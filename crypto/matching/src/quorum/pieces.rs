@@ -1,7 +1,7 @@
 //! The secrets that each of three key-holders receives once.
 
-use super::hash::hash;
 use crate::TenantId;
+use crate::hash::hash;
 use rand::CryptoRng;
 use trefoil_bfv::threshold::{PIECES, PieceMaster, Seat};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};

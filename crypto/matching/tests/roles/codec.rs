@@ -2,9 +2,11 @@
 
 use super::attacks::POLYNOMIAL;
 use super::malformed::{C0, head, model_at};
+use super::three::Three;
 use super::*;
 use proptest::prelude::*;
 use std::sync::LazyLock;
+use trefoil_matching::quorum::SeatJob;
 use trefoil_matching::{EncryptedTemplate, JobError, TemplateError};
 
 struct Samples {
@@ -12,6 +14,8 @@ struct Samples {
     encrypted: Vec<u8>,
     /// Jobs with 1 and 32 subjects.
     jobs: [Vec<u8>; 2],
+    /// A seat's job with 9 subjects.
+    seat: Vec<u8>,
 }
 
 /// Of each width.
@@ -29,6 +33,7 @@ fn samples(width: Width) -> Samples {
         template: templates[5].to_bytes(),
         encrypted: encrypted.to_bytes(),
         jobs: [world.mask(&lanes[5..6]).to_bytes(), world.mask(&lanes).to_bytes()],
+        seat: seat_job(&mut Three::new(wide(width, lenient(0)), 9)),
     }
 }
 
@@ -65,6 +70,12 @@ fn non_canonical_values_are_refused() {
     let jobs = [narrow, middle, wide].map(|samples| samples.jobs.each_ref().map(Vec::len));
     let [one, all] = jobs[0];
     assert_eq!(jobs, [1, 2, 4].map(|ciphertexts| [one, all + (ciphertexts - 1) * POLYNOMIAL]));
+}
+
+fn seat_job(three: &mut Three) -> Vec<u8> {
+    let [job, _] = three.jobs(1);
+    let [first, ..] = SeatJob::encode(&job).expect("masked for a quorum");
+    first
 }
 
 /// Where the width of an encoded template's model is.
@@ -126,10 +137,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
     fn changed_bytes_are_refused_or_are_the_encoding_of_something(
-        which in 0..4usize, of in 0..3usize, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        which in 0..5usize, of in 0..3usize, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
         let samples = &SAMPLES[of];
-        let mut bytes = [&samples.template, &samples.encrypted, &samples.jobs[0], &samples.jobs[1]][which].clone();
+        let [one, all] = &samples.jobs;
+        let mut bytes = [&samples.template, &samples.encrypted, one, all, &samples.seat][which].clone();
         for (at, value) in changes {
             // Half of the changes go to the header.
             let span = if value % 2 == 0 { bytes.len() } else { 80 };
@@ -140,6 +152,9 @@ proptest! {
         }
         if let Ok(template) = EncryptedTemplate::from_bytes(&bytes) {
             prop_assert_eq!(template.to_bytes(), &bytes[..]);
+        }
+        if let Ok(job) = SeatJob::from_bytes(&bytes) {
+            prop_assert_eq!(job.to_bytes(), &bytes[..]);
         }
         if let Ok(job) = MatchJob::from_bytes(&bytes) {
             prop_assert_eq!(job.to_bytes(), bytes);

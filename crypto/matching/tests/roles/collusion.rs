@@ -7,8 +7,7 @@
 use crate::attacks::{POLYNOMIAL, unit};
 use crate::hostile_matcher::{at_minus, write_c1};
 use crate::malformed::{C0, MASKED, PRIMES, get, put};
-use crate::quorum::{TAGS, WITNESS};
-use crate::three::{Three, seat_enrolment};
+use crate::three::{TAGS, Three, WITNESS, seat_enrolment};
 use crate::{ENDS, NOW, TENANT, Width, lane_of, lenient, named, random_face, wide};
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_bfv::threshold::{Of, Partial, PieceMaster};

@@ -1,8 +1,7 @@
 //! What one of three key-holders can do that lies to the other two.
 
 use crate::malformed::{PRIMES, add, add_score, delta, put};
-use crate::quorum::{WITNESS, batch_at};
-use crate::three::{Three, altered, job_of};
+use crate::three::{Three, WITNESS, altered, batch_at, job_of};
 use crate::{ENDS, NOW, lane_of, lenient, wide};
 use rand::Rng as _;
 use trefoil_matching::quorum::{Parts, Seat, SeatJob};

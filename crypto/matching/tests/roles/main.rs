@@ -18,6 +18,7 @@ mod rotation;
 mod snapshot;
 mod three;
 mod thresholds;
+mod widths;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;

@@ -284,26 +284,39 @@ fn other_encodings_are_refused() {
     for n in [0, 4, 5, 36, 37, key.len() - 1] {
         assert!(PublicKey::from_bytes(&key[..n]).is_err());
     }
-    let probe = world.device(&template, &face, b"n");
-    let job = world
-        .matcher
-        .gather(BatchId::new([0; 16]), TENANT, &world.key, &[(&template, &probe)])
-        .expect("valid");
-    let job = job.to_bytes();
-    for n in 0..job.len() {
-        assert!(ProbeJob::from_bytes(&job[..n]).is_err());
-    }
-    assert!(ProbeJob::from_bytes(&[&job[..], &[0]].concat()).is_err());
-    // A nonce that is longer than a nonce may be, with the bytes that it calls for.
-    let header = 44 + Model::BYTES;
-    let nonce = header + 32 + 4 + 32 + 8;
-    assert_eq!(job[nonce], 1);
-    let long = [&job[..nonce], &[65; 66], &job[nonce + 2..]].concat();
-    assert!(ProbeJob::from_bytes(&long).is_err());
-    let longest = [&job[..nonce], &[64; 65], &job[nonce + 2..]].concat();
-    assert!(ProbeJob::from_bytes(&longest).is_ok_and(|read| read.to_bytes() == longest));
-    let mut empty = job[..header].to_vec();
-    empty[header - 4..].fill(0);
-    assert!(ProbeJob::from_bytes(&empty).is_err());
     assert!(BlindedTemplate::from_bytes(&[0; 271]).is_err());
+}
+
+#[test]
+fn probe_jobs_are_read_as_written_and_nothing_else_is() {
+    for width in Width::ALL {
+        let mut world = World::with_keys(KeyStructure::PerTenant, wide(width, lenient(18_000)));
+        let face = world.face();
+        let templates = [4, 31].map(|lane| world.enrol(lane, lane, &face));
+        let probes = templates.each_ref().map(|template| world.device(template, &face, b"n"));
+        let lanes: Vec<_> = templates.iter().zip(&probes).collect();
+        let job = world.matcher.gather(BatchId::new([0; 16]), TENANT, &world.key, &lanes).expect("valid");
+        let job = job.to_bytes();
+        assert_eq!(ProbeJob::from_bytes(&job).expect("its own").to_bytes(), job);
+        for n in 0..job.len() {
+            assert!(ProbeJob::from_bytes(&job[..n]).is_err());
+        }
+        assert!(ProbeJob::from_bytes(&[&job[..], &[0]].concat()).is_err());
+        let header = 44 + Model::BYTES;
+        for units in (0..=u8::MAX).filter(|units| usize::from(*units) != width.numbers() / 128) {
+            let mut other = job.clone();
+            other[header - 5] = units;
+            assert!(ProbeJob::from_bytes(&other).is_err(), "{units} for {width:?}");
+        }
+        // A nonce that is longer than a nonce may be, with the bytes that it calls for.
+        let nonce = header + 32 + 4 + 32 + 8;
+        assert_eq!(job[nonce], 1);
+        let long = [&job[..nonce], &[65; 66], &job[nonce + 2..]].concat();
+        assert!(ProbeJob::from_bytes(&long).is_err());
+        let longest = [&job[..nonce], &[64; 65], &job[nonce + 2..]].concat();
+        assert!(ProbeJob::from_bytes(&longest).is_ok_and(|read| read.to_bytes() == longest));
+        let mut empty = job[..header].to_vec();
+        empty[header - 4..].fill(0);
+        assert!(ProbeJob::from_bytes(&empty).is_err());
+    }
 }

@@ -1,8 +1,8 @@
 //! Three key-holders, any two of which decide.
 
 use crate::attacks::{POLYNOMIAL, add_to_end, made_up};
-use crate::malformed::{C0, PRIMES, add, head, put};
-use crate::three::{Three, alone, job_of, key_of, seat_enrolment};
+use crate::malformed::{C0, PRIMES, add, put};
+use crate::three::{TAGS, Three, WITNESS, alone, batch_at, job_of, key_of, seat_enrolment};
 use crate::{ENDS, MODEL, NOW, TENANT, Width, handle, lane_of, lenient, named, policy, random_face, wide};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
@@ -10,24 +10,8 @@ use trefoil_kernels::{Cpu, keccak};
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob, SeatKey, assemble};
 use trefoil_matching::{
     JobError, KeyHolder, KeyHolderError, KeyStructure, MatchJob, MemoryVault, PublicKey, PublicKeyError,
-    Vault as _, split,
+    TenantId, Vault as _, split,
 };
-use trefoil_types::TenantId;
-
-/// Bytes before the witness of a seat's job: seat, number of ciphertexts, version, four tags.
-pub(crate) const WITNESS: usize = 1 + 1 + 4 + 4 * 384;
-/// Where the four tags are.
-pub(crate) const TAGS: std::ops::Range<usize> = 6..WITNESS;
-
-/// Where the job is in a seat's: after the factors, the `c0` and the `c1` of the seat's own witness, and the `c1` of two others.
-pub(crate) fn job_at(bytes: &[u8]) -> usize {
-    WITNESS + 128 + C0 + 3 * usize::from(bytes[1]) * POLYNOMIAL
-}
-
-/// Where the masked batch begins in the job of a seat's.
-pub(crate) fn batch_at(bytes: &[u8]) -> usize {
-    job_at(bytes) + head(&bytes[job_at(bytes)..])
-}
 
 /// Claim M29: Any two of three key-holders decide like a single one, and a third that is killed, stalled or wrong changes nothing.
 #[test]
@@ -58,9 +42,7 @@ fn decide_as_one_alone(three: &mut Three, batches: u8) {
 
 #[test]
 fn of_a_job_that_a_matcher_made_up_there_are_no_parts() {
-    for width in ENDS {
-        refuses_what_was_made_up(&mut Three::new(wide(width, lenient(0)), 3));
-    }
+    ENDS.into_iter().for_each(|width| refuses_what_was_made_up(&mut Three::new(wide(width, lenient(0)), 3)));
 }
 
 fn refuses_what_was_made_up(three: &mut Three) {
@@ -85,10 +67,7 @@ fn refuses_what_was_made_up(three: &mut Three) {
 
 #[test]
 fn each_seat_gets_its_own_witness_and_another_seats_job_is_refused() {
-    for width in ENDS {
-        // In one ciphertext.
-        gets_its_own(&mut Three::new(wide(width, lenient(0)), 3));
-    }
+    ENDS.into_iter().for_each(|width| gets_its_own(&mut Three::new(wide(width, lenient(0)), 3)));
 }
 
 fn gets_its_own(three: &mut Three) {

@@ -1,6 +1,7 @@
 //! Three key-holders and the one that they are compared with.
 
-use crate::malformed::add;
+use crate::attacks::POLYNOMIAL;
+use crate::malformed::{C0, add, head};
 use crate::{NOW, TENANT, disturbed, lane_of, matcher_on, named, random_face};
 use rand::{SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
@@ -11,6 +12,21 @@ use trefoil_matching::{
     TemplateName, Tier, split, unblind,
 };
 use trefoil_types::BatchId;
+
+/// Bytes before the witness of a seat's job: seat, number of ciphertexts, version, four tags.
+pub(crate) const WITNESS: usize = 1 + 1 + 4 + 4 * 384;
+/// Where the four tags are.
+pub(crate) const TAGS: std::ops::Range<usize> = 6..WITNESS;
+
+/// Where the job is in a seat's: after the factors, the `c0` and the `c1` of the seat's own witness, and the `c1` of two others.
+pub(crate) fn job_at(bytes: &[u8]) -> usize {
+    WITNESS + 128 + C0 + 3 * usize::from(bytes[1]) * POLYNOMIAL
+}
+
+/// Where the masked batch begins in the job of a seat's.
+pub(crate) fn batch_at(bytes: &[u8]) -> usize {
+    job_at(bytes) + head(&bytes[job_at(bytes)..])
+}
 
 /// Three key-holders and the one that they are compared with, with the same people.
 pub(crate) struct Three {

@@ -3,8 +3,7 @@
 use super::collusion::THRESHOLD;
 use super::liars::{factor, times};
 use super::malformed::add_score;
-use super::quorum::{WITNESS, batch_at};
-use super::three::{Three, job_of};
+use super::three::{Three, WITNESS, batch_at, job_of};
 use super::*;
 use trefoil_matching::KeyHolderError;
 use trefoil_matching::quorum::{Begun, Seat, SeatJob};

@@ -44,7 +44,11 @@ fn what_has_no_mean_is_refused() {
 
 /// A photograph as embedders give them, and up to seven that are like it.
 fn photographs() -> impl Strategy<Value = Vec<Vec<f32>>> {
-    let vector = prop::collection::vec(-1.0_f32..1.0, 128);
+    prop::sample::select(vec![128, 200, 512]).prop_flat_map(photographs_of)
+}
+
+fn photographs_of(numbers: usize) -> impl Strategy<Value = Vec<Vec<f32>>> {
+    let vector = prop::collection::vec(-1.0_f32..1.0, numbers);
     (vector.clone(), prop::collection::vec((vector, 0.01_f32..100.0), 0..8)).prop_map(|(one, others)| {
         let like = |(other, length): (Vec<f32>, f32)| {
             one.iter().zip(other).map(|(x, y)| length * (x + 0.8 * y)).collect()

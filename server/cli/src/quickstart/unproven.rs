@@ -107,6 +107,7 @@ fn log_in(subject: &Subject, embedding: Vector, nonce: &str) -> Result<Authentic
         nonce,
         issued_at: now(),
         embedding,
+        embedder: None,
         source: None,
         attestation: AttestationForm::Full,
     };

@@ -176,7 +176,7 @@ async fn no_login_outruns_the_revocation_of_its_subject() {
 /// What a gateway whose operator takes the revocation back out of its store has: the template's rows, as they were.
 fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
     let rows = rusqlite::Connection::open(data.join("store.sqlite")).unwrap();
-    let sql = "SELECT lane, epoch, wrapped_key, wrapped, CAST(consent_ref AS TEXT), created_at
+    let sql = "SELECT lane, model, epoch, wrapped_key, wrapped, CAST(consent_ref AS TEXT), created_at
         FROM templates JOIN template_bytes USING (tenant, handle) WHERE handle = ?";
     let kept = rows.query_row(sql, [handle.as_bytes()], |row| {
         Ok(Template {
@@ -184,11 +184,12 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
             handle,
             generation: 1,
             lane: row.get(0)?,
-            epoch: row.get(1)?,
-            wrapped_key: row.get(2)?,
-            wrapped: row.get(3)?,
-            consent_ref: row.get(4)?,
-            created_at: row.get(5)?,
+            model: trefoil_matching::Model::from_bytes(row.get(1)?).unwrap(),
+            epoch: row.get(2)?,
+            wrapped_key: row.get(3)?,
+            wrapped: row.get(4)?,
+            consent_ref: row.get(5)?,
+            created_at: row.get(6)?,
         })
     });
     drop(rows);

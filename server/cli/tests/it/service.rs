@@ -545,6 +545,7 @@ pub(crate) fn request_at(issued_at: u64, person: &Person, face: &[f32; 128], non
         shares: None,
         reveal: None,
         mac: Hex([0; 32]),
+        embedder: None,
         source: None,
         attestation: AttestationForm::Full,
     };

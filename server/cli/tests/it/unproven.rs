@@ -57,6 +57,7 @@ impl Application {
             nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
             issued_at: self.clock.unix_s(),
             embedding: Vector::new(*face),
+            embedder: None,
             source: None,
             attestation: AttestationForm::Full,
         }

@@ -348,6 +348,7 @@ async fn logins_without_a_proof_verify_for_their_tenant_and_no_lie_about_them_do
         nonce: Nonce::new(vec![nonce; 16]).unwrap(),
         issued_at: now,
         embedding: Vector::new(face),
+        embedder: None,
         source: None,
         attestation: AttestationForm::Full,
     };

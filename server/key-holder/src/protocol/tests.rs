@@ -6,9 +6,9 @@ use rand::{Rng as _, SeedableRng as _};
 use std::sync::Arc;
 use trefoil_matching::quorum::{Pieces, QuorumHolder};
 use trefoil_matching::{
-    AttemptPolicy, BlindedTemplate, Context, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, LANES, Lane,
-    MatchJob, Matcher, MemoryVault, Model, Renewal, SealedFor, SealedTemplate, SeatEnrolment, Share, SharedProbe,
-    Template, TemplateName, TenantId, Tier, blind, split, unblind,
+    AttemptPolicy, BlindedTemplate, Context, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder,
+    LANES, Lane, MatchJob, Matcher, MemoryVault, Model, Renewal, SealedFor, SealedTemplate, SeatEnrolment,
+    Share, SharedProbe, Template, TemplateName, TenantId, Tier, blind, split, unblind,
 };
 use trefoil_types::{BatchId, Handle, SessionId};
 
@@ -131,9 +131,16 @@ impl World {
         };
         let attempts = AttemptPolicy { delay_s: u64::MAX, ..AttemptPolicy::UNLIMITED };
         let policy = DecisionPolicy { attempts, previous: Some((model(), -32_768)), ..self.policy };
-        let enrolment = Enrolment { name: NAME, lane, model: model(), template: ForKeyHolder::Sealed(sealed) };
+        let enrolment =
+            Enrolment { name: NAME, lane, model: model(), template: ForKeyHolder::Sealed(sealed) };
         let renewal = Renewal { name: NAME, to: u32::MAX, blinded: blind(&template, &mut self.rng).0 };
-        let for_seat = SeatEnrolment { name: NAME, lane, model: model(), template: blinded, contributions: [[1; 32]; 3] };
+        let for_seat = SeatEnrolment {
+            name: NAME,
+            lane,
+            model: model(),
+            template: blinded,
+            contributions: [[1; 32]; 3],
+        };
         vec![
             Request::Ping,
             Request::Decide(Box::new(job)),

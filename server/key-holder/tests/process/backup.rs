@@ -44,7 +44,8 @@ fn enrol(gateway: &Gateway, face: &Embedding) -> Result<TemplateName, KeyHolderE
     let mut rng = rand::rng();
     let name = TemplateName { tenant: TENANT, handle: Handle::new(rng.random()), generation: 1 };
     let (blinded, _) = split(face, &mut rng);
-    let enrolment = Enrolment { name, lane: Lane::random(&mut rng), model: gateway.model, template: blinded.into() };
+    let enrolment =
+        Enrolment { name, lane: Lane::random(&mut rng), model: gateway.model, template: blinded.into() };
     gateway.remote.enrol(enrolment).map(|_| name)
 }
 

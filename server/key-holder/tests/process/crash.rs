@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use trefoil_key_holder::job_log;
 use trefoil_matching::{
-    AttemptPolicy, DecisionPolicy, Enrolment, KeyHolderError, KeyHolding as _, Lane, MatchJob, Model, split, unblind,
+    AttemptPolicy, DecisionPolicy, Enrolment, KeyHolderError, KeyHolding as _, Lane, MatchJob, Model, split,
+    unblind,
 };
 use trefoil_types::BatchId;
 
@@ -55,7 +56,8 @@ fn two_models_survive_a_kill() {
     let enrolment = Enrolment { name, lane, model: new, template: blinded.into() };
     let template = unblind(gateway.remote.enrol(enrolment).unwrap(), blind);
     let probe = face_of(&mut StdRng::seed_from_u64(4), new.width());
-    let job = matcher(1).mask(BatchId::new([3; 16]), TENANT, 9_000, &gateway.key, &[(&template, &probe)]).unwrap();
+    let job =
+        matcher(1).mask(BatchId::new([3; 16]), TENANT, 9_000, &gateway.key, &[(&template, &probe)]).unwrap();
     running.kill();
     let running = house.start();
     let remote = running.connected(house.gateway());

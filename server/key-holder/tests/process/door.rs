@@ -1,7 +1,8 @@
 //! Which clients are let in, and what they may do.
 
 use crate::world::{
-    EMBEDDER, Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, model, named, now, under,
+    EMBEDDER, Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, model, named, now,
+    under,
 };
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -15,8 +16,8 @@ use trefoil_host::identity::Fingerprint;
 use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
 use trefoil_key_holder::{Bounds, Remote, job_log, tls};
 use trefoil_matching::{
-    DecisionPolicy, Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, Model, ProbeJob, Renewal, Reply, Request,
-    SealedFor, SealedProbe, Share, Status, blind, split,
+    DecisionPolicy, Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, Model, ProbeJob,
+    Renewal, Reply, Request, SealedFor, SealedProbe, Share, Status, blind, split,
 };
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::supervisor::Supervisor;
@@ -154,7 +155,8 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     let reset =
         house.command(&["reset-attempts"], &["--generation", &name.generation.to_string(), &tenant, &handle]);
     assert!(reset.status.success(), "{}", String::from_utf8_lossy(&reset.stderr));
-    let stricter = house.command(&["set-policy"], &["--embedder", EMBEDDER, "--threshold", "15000", &hex::encode(TENANT)]);
+    let stricter = house
+        .command(&["set-policy"], &["--embedder", EMBEDDER, "--threshold", "15000", &hex::encode(TENANT)]);
     assert!(stricter.status.success(), "{}", String::from_utf8_lossy(&stricter.stderr));
     assert_eq!(gateway.decide(&gateway.honest(3)).unwrap(), 0b11);
     gateway.remote.shred(named(1, 0)).unwrap();
@@ -197,7 +199,8 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     let sealed = other.sealing_key().unwrap().seal(&context, &share);
     let mut probes = [const { None }; LANES];
     probes[0] = Some(SealedProbe { handle: handle(0), generation: 0, sealed, sealed_for });
-    let probes = ProbeJob { tenant: TENANT, batch_id: BatchId::new([1; 16]), epoch: 0, model: gateway.model, probes };
+    let probes =
+        ProbeJob { tenant: TENANT, batch_id: BatchId::new([1; 16]), epoch: 0, model: gateway.model, probes };
     unknown(other.encrypt_probes(probes).map(drop));
     unknown(other.public_keys(TENANT).map(drop));
     unknown(other.begin_rotation(TENANT).map(drop));
@@ -231,7 +234,8 @@ fn a_policy_beyond_the_operators_limits_and_a_list_of_clients_with_a_mistake_are
     assert!(matches!(lax, Err(KeyHolderError::Forbidden(_))), "{lax:?}");
     // Of neither model.
     let previous = Some((Model::of("another", 512).unwrap(), 5999));
-    let lax = remote.create_tenant(TENANT, KeyStructure::PerSubject, DecisionPolicy { previous, ..lenient(6000) });
+    let lax =
+        remote.create_tenant(TENANT, KeyStructure::PerSubject, DecisionPolicy { previous, ..lenient(6000) });
     assert!(matches!(lax, Err(KeyHolderError::Forbidden(_))), "{lax:?}");
     remote.create_tenant(TENANT, KeyStructure::PerSubject, lenient(6000)).unwrap();
     running.kill();

@@ -1,6 +1,8 @@
 //! Three key-holder processes, and a gateway with people that compares them with one key-holder.
 
-use crate::world::{LENIENT_LIMITS, PATIENCE, PROGRAM, Running, TENANT, face, host, lenient, matcher, model, named};
+use crate::world::{
+    LENIENT_LIMITS, PATIENCE, PROGRAM, Running, TENANT, face, host, lenient, matcher, model, named,
+};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::path::PathBuf;

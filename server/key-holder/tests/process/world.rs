@@ -372,7 +372,8 @@ pub(crate) fn face(rng: &mut StdRng) -> Embedding {
 
 pub(crate) fn face_of(rng: &mut StdRng, width: Width) -> Embedding {
     let uniform = |rng: &mut StdRng| (rng.next_u32() >> 8) as f32 / (1u32 << 24) as f32;
-    let vector: Vec<f32> = (0..width.numbers()).map(|_| (0..12).map(|_| uniform(rng)).sum::<f32>() - 6.0).collect();
+    let vector: Vec<f32> =
+        (0..width.numbers()).map(|_| (0..12).map(|_| uniform(rng)).sum::<f32>() - 6.0).collect();
     Embedding::quantise(&vector).unwrap()
 }
 

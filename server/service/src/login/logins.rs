@@ -25,13 +25,13 @@ use crate::tenants::directory::Directory;
 use crate::{AHEAD_S, FRESHNESS_S};
 
 use crate::sessions::rows::Kept;
-use crate::subjects::face::{Face, Shown};
+use crate::subjects::face::{Face, Shown, check_named};
 use crate::tenants::tenant::{Tenant, policy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use trefoil_attest::{Decision, RequestHeader, Reveal, UnprovenRequest};
-use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
+use trefoil_matching::{Model, SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{
     Backing, InSession, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict, audience_id,
 };
@@ -87,6 +87,8 @@ pub struct LoginRequest {
     pub face: Face,
     /// SHA3-256 of the face as it was sent, which the MAC and the request digest cover.
     pub probe_digest: [u8; 32],
+    /// The model of the face, if the application names it.
+    pub embedder: Option<String>,
     /// Its source, if the application names it.
     pub source: Option<Source>,
 }
@@ -159,10 +161,11 @@ impl LoginRequest {
         }
     }
 
-    /// Takes out the request's face in the tenant's probe mode.
-    fn take_probe(&mut self, tenant: &Tenant) -> Result<Probe, Refused> {
+    /// Takes out the request's face in the tenant's probe mode, to be compared with a template of `model`, if there is one.
+    fn take_probe(&mut self, tenant: &Tenant, model: Option<&Model>) -> Result<Probe, Refused> {
+        check_named(&tenant.policy, model, self.embedder.as_deref())?;
         let face = std::mem::replace(&mut self.face, Face::Unclear);
-        match face.shown(&tenant.policy)?.0 {
+        match face.shown(&tenant.policy, model)?.0 {
             Shown::Plain(embedding) => Ok(Probe::Plain(embedding)),
             Shown::Shared { open, sealed } => {
                 let share = Share::from_bytes(&open).map_err(Refused::OpenShare)?;
@@ -198,8 +201,9 @@ impl Logins {
         self.check_clock()?;
         self.check_fresh(request.issued_at, self.node.now())?;
         self.wait_for_time(tenant, request.issued_at).await?;
-        let probe = request.take_probe(tenant)?;
-        match self.template(tenant, &request.handle).await? {
+        let template = self.template(tenant, &request.handle).await?;
+        let probe = request.take_probe(tenant, template.as_ref().map(|template| &template.model))?;
+        match template {
             Some(template) => {
                 let trials = self.admit(tenant, failures, &request).await?;
                 match trials.is_empty() {

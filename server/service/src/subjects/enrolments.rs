@@ -193,7 +193,7 @@ impl Subjects {
         issued_at: Option<u64>,
         key: &str,
     ) -> Result<(Blinded, Option<f64>), Refused> {
-        let (shown, agreement) = face.shown(&tenant.policy)?;
+        let (shown, agreement) = face.shown(&tenant.policy, None)?;
         let blinded = match shown {
             Shown::Plain(embedding) => {
                 let (blinded, blind) = split(&embedding, &mut rand::rng());
@@ -287,6 +287,7 @@ impl Subjects {
             handle,
             generation,
             lane,
+            model,
             epoch,
             wrapped_key: wrapped.key,
             wrapped: wrapped.bytes,

@@ -2,7 +2,7 @@
 
 use crate::refused::Refused;
 use crate::tenants::tenant::ProbeMode;
-use trefoil_matching::{Average, Embedding, SealedShare, average};
+use trefoil_matching::{Average, Embedding, Model, SealedShare, Share, ShareError, Width, average};
 use trefoil_types::Policy;
 use zeroize::Zeroizing;
 
@@ -45,21 +45,30 @@ pub(crate) enum Shown {
 
 impl Face {
     /// The face, which must have the form of the tenant's probe mode and no other, and how well its photographs agree if it has several.
-    pub(crate) fn shown(self, policy: &Policy) -> Result<(Shown, Option<f64>), Refused> {
+    /// `of` is the model of the template that it is compared with; without one it becomes a template, of the model of new ones.
+    pub(crate) fn shown(self, policy: &Policy, of: Option<&Model>) -> Result<(Shown, Option<f64>), Refused> {
+        let (embedder, dimension) = named(policy, of);
         match (policy.probe, self) {
             (ProbeMode::Plain, Face::Plain(vector)) => {
-                check_length(&vector, policy, None)?;
+                check_length(&vector, embedder, dimension, None)?;
                 Ok((Shown::Plain(quantise(&vector)?), None))
             }
             (ProbeMode::Plain, Face::Photographs(vectors)) => {
                 for (at, vector) in vectors.iter().enumerate() {
-                    check_length(vector, policy, Some(at))?;
+                    check_length(vector, embedder, dimension, Some(at))?;
                 }
                 let Average { embedding, agreement } = average(&vectors).map_err(Refused::Photographs)?;
                 Ok((Shown::Plain(embedding), agreement))
             }
             (ProbeMode::Shared, Face::Shared(Shares { open, sealed })) => {
-                let sealed = SealedShare::from_bytes(&sealed).ok_or(Refused::SealedShareLength)?;
+                let width =
+                    Width::of(dimension as usize).ok_or(Refused::SealedShareLength { expected: 0 })?;
+                let expected = SealedShare::bytes(width);
+                let sealed = SealedShare::from_bytes(width, &sealed);
+                let sealed = sealed.ok_or(Refused::SealedShareLength { expected })?;
+                if open.len() != Share::bytes(width) {
+                    return Err(Refused::OpenShare(ShareError::Length(open.len())));
+                }
                 Ok((Shown::Shared { open, sealed }, None))
             }
             (expected, _) => Err(Refused::ProbeMode { expected }),
@@ -67,13 +76,39 @@ impl Face {
     }
 }
 
+/// Refuses a login that names another model than its template's, or none where lengths do not tell.
+pub(crate) fn check_named(policy: &Policy, of: Option<&Model>, given: Option<&str>) -> Result<(), Refused> {
+    let (embedder, dimension) = named(policy, of);
+    let alike = policy.models().filter(|(_, _, numbers, _)| *numbers == dimension).count() > 1;
+    match given {
+        None if !alike => Ok(()),
+        Some(given) if given == embedder => Ok(()),
+        _ => Err(Refused::OtherModel { expected: embedder.to_owned() }),
+    }
+}
+
+/// Name and dimension of a model of the policy.
+fn named<'a>(policy: &'a Policy, of: Option<&Model>) -> (&'a str, u32) {
+    let is_it = |embedder: &str, dimension: u32| {
+        of.is_some_and(|of| Model::of(embedder, dimension as usize).as_ref() == Some(of))
+    };
+    let mut models = policy.models().map(|(_, embedder, dimension, _)| (embedder, dimension));
+    let found = models.find(|(embedder, dimension)| is_it(embedder, *dimension));
+    found.unwrap_or((&policy.embedder, policy.dimension))
+}
+
 /// Refuses a vector of another model than the tenant's; `photograph` is its place in an enrolment.
-fn check_length(vector: &[f32], policy: &Policy, photograph: Option<usize>) -> Result<(), Refused> {
-    let (expected, given) = (policy.dimension as usize, vector.len());
+fn check_length(
+    vector: &[f32],
+    embedder: &str,
+    dimension: u32,
+    photograph: Option<usize>,
+) -> Result<(), Refused> {
+    let (expected, given) = (dimension as usize, vector.len());
     if given == expected {
         return Ok(());
     }
-    Err(Refused::FaceLength { photograph, expected, model: policy.embedder.clone(), given })
+    Err(Refused::FaceLength { photograph, expected, model: embedder.to_owned(), given })
 }
 
 /// Normalises, quantises and checks a vector.

@@ -2,7 +2,7 @@
 
 use crate::record;
 use trefoil_attest::HEADER_BYTES_MAX;
-use trefoil_matching::PublicKey;
+use trefoil_matching::{Model, PublicKey};
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// Longer bytes are a seal with its signatures, shorter ones the header of a seal.
@@ -250,6 +250,8 @@ pub struct Template {
     pub generation: u32,
     /// The lane, 0 to 31.
     pub lane: u8,
+    /// The model of its vector.
+    pub model: Model,
     /// The epoch of the tenant's keys that it is under.
     pub epoch: u32,
     /// The subject's data key under the tenant's key. Deleting it makes every copy of `wrapped` unreadable.
@@ -269,6 +271,8 @@ pub struct Subject {
     pub handle: Handle,
     /// Generation of the template.
     pub generation: u32,
+    /// The model of its vector.
+    pub model: Model,
     /// The caller's reference to the subject's consent.
     pub consent_ref: String,
     /// Unix seconds.

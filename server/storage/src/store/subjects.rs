@@ -6,7 +6,7 @@ use super::records::{Idempotency, Present, Revocation, Subject, Template, Tenant
 use super::rows::{Call, Calls, StoreRows, Tables};
 use crate::record;
 use crate::table::{Column as _, Record as _, Records as _, Value, key};
-use trefoil_matching::TemplateName;
+use trefoil_matching::{Model, TemplateName};
 use trefoil_types::{Handle, TenantId};
 
 /// The last generation that a subject was given. Outlives templates, so that none is used twice.
@@ -26,6 +26,7 @@ pub struct Enrolled {
     handle: Handle,
     generation: u32,
     lane: u8,
+    model: Model,
     epoch: u32,
     wrapped_key: Vec<u8>,
     consent_ref: String,
@@ -36,7 +37,18 @@ record!(
     "templates",
     2,
     Rows,
-    Enrolled { tenant, handle, generation, lane, epoch, wrapped_key, consent_ref, created_at, revoked_at }
+    Enrolled {
+        tenant,
+        handle,
+        generation,
+        lane,
+        model,
+        epoch,
+        wrapped_key,
+        consent_ref,
+        created_at,
+        revoked_at
+    }
 );
 
 /// The bytes of a template.
@@ -51,7 +63,7 @@ record!("template_bytes", 2, LargeRows, TemplateBytes { tenant, handle, generati
 impl Enrolled {
     /// A template as its two rows.
     fn of(template: Template) -> (Enrolled, TemplateBytes) {
-        let Template { tenant, handle, generation, lane, epoch, .. } = template;
+        let Template { tenant, handle, generation, lane, model, epoch, .. } = template;
         let Template { wrapped_key, wrapped, consent_ref, created_at, .. } = template;
         let revoked_at = None;
         let own = Enrolled {
@@ -59,6 +71,7 @@ impl Enrolled {
             handle,
             generation,
             lane,
+            model,
             epoch,
             wrapped_key,
             consent_ref,
@@ -71,14 +84,34 @@ impl Enrolled {
     /// The template of its two rows.
     fn with(self, wrapped: Vec<u8>) -> Template {
         let Enrolled {
-            tenant, handle, generation, lane, epoch, wrapped_key, consent_ref, created_at, ..
+            tenant,
+            handle,
+            generation,
+            lane,
+            model,
+            epoch,
+            wrapped_key,
+            consent_ref,
+            created_at,
+            ..
         } = self;
-        Template { tenant, handle, generation, lane, epoch, wrapped_key, wrapped, consent_ref, created_at }
+        Template {
+            tenant,
+            handle,
+            generation,
+            lane,
+            model,
+            epoch,
+            wrapped_key,
+            wrapped,
+            consent_ref,
+            created_at,
+        }
     }
 
     fn subject(self) -> Subject {
-        let Enrolled { handle, generation, consent_ref, created_at, revoked_at, .. } = self;
-        Subject { handle, generation, consent_ref, created_at, revoked_at }
+        let Enrolled { handle, generation, model, consent_ref, created_at, revoked_at, .. } = self;
+        Subject { handle, generation, model, consent_ref, created_at, revoked_at }
     }
 
     fn present(&self) -> Present {
@@ -125,6 +158,15 @@ pub trait Subjects: Tables {
         let sql = "SELECT count(*) FROM templates WHERE tenant = $1 AND epoch = $2";
         self.look(Call { tenant: Some(tenant), ..Call::LONG }, move |rows| {
             Ok(rows.number(sql, &key([&tenant, &epoch]))?.unwrap_or(0))
+        })
+    }
+
+    /// How many templates of a tenant are of a model.
+    fn count_model(&self, tenant: &TenantId, model: Model) -> Result<u64, StoreError> {
+        let tenant = *tenant;
+        let sql = "SELECT count(*) FROM templates WHERE tenant = $1 AND model = $2";
+        self.look(Call { tenant: Some(tenant), ..Call::LONG }, move |rows| {
+            Ok(rows.number(sql, &key([&tenant, &model]))?.unwrap_or(0))
         })
     }
 

@@ -5,7 +5,7 @@ mod rotation;
 use super::*;
 use rotation::{old_keys_take_no_template, templates_are_renewed};
 use trefoil_attest::Restoration;
-use trefoil_matching::TemplateName;
+use trefoil_matching::{Model, TemplateName};
 
 /// A tenant.
 pub const T: TenantId = TenantId::new([1; 16]);
@@ -54,12 +54,15 @@ pub fn api_key(id: u8) -> ApiKey {
     }
 }
 
+const MODEL: Model = Model::from_bytes([4; 9]).unwrap();
+
 fn template(generation: u32) -> Template {
     Template {
         tenant: T,
         handle: H,
         generation,
         lane: 31,
+        model: MODEL,
         epoch: 0,
         wrapped_key: vec![7; 60],
         wrapped: vec![8; 49_200],
@@ -333,6 +336,7 @@ fn policies_are_kept(store: &dyn Store) {
 /// With one template, of `H`.
 fn subjects_are_listed(store: &dyn Store) {
     let subject = |template: &Template| Subject {
+        model: template.model,
         handle: template.handle,
         generation: template.generation,
         consent_ref: template.consent_ref.clone(),

@@ -47,6 +47,12 @@ impl Directory {
             return Err(Refused::PolicyOvertaken { present });
         }
         policy::check_change(&current.policy, &policy).map_err(Refused::Policy)?;
+        for (model, embedder) in policy::dropped(&current.policy, &policy) {
+            let templates = self.store.count_model(tenant, model)?;
+            if templates > 0 {
+                return Err(Refused::Policy(policy::in_use(&embedder, templates)));
+            }
+        }
         if policy != current.policy {
             self.room.check(&policy)?;
         }

@@ -1,7 +1,7 @@
 //! How the service applies a tenant's policy.
 
 use crate::refused::Refused;
-use trefoil_matching::{DecisionPolicy, KeyStructure};
+use trefoil_matching::{DecisionPolicy, KeyStructure, Model};
 use trefoil_pipeline::Calibrated;
 use trefoil_types::{OutOfRange, Policy, ProbeMode, ProofNeed};
 
@@ -47,17 +47,30 @@ fn models(policy: &Policy) -> impl Iterator<Item = Calibrated> {
     })
 }
 
-/// Refuses a new version of a policy that is out of range or changes a fixed field. A tenant's templates are vectors of one
-/// model, encrypted for one probe mode, under handles with or without credentials.
+/// The models of `present` that `new` has no more, with their names.
+pub(crate) fn dropped(present: &Policy, new: &Policy) -> impl Iterator<Item = (Model, String)> {
+    let kept: Vec<Model> = models(new).map(|calibrated| calibrated.model).collect();
+    let gone = models(present).filter(move |calibrated| !kept.contains(&calibrated.model));
+    gone.map(|calibrated| (calibrated.model, calibrated.embedder))
+}
+
+/// The refusal of a policy without a model that templates are of.
+pub(crate) fn in_use(embedder: &str, templates: u64) -> OutOfRange {
+    let detail = format!(
+        "{templates} of the tenant's templates are of model {embedder}: name it as `previous`, with its dimension and threshold, until these \
+         people are enrolled anew"
+    );
+    OutOfRange { pointer: "/previous".to_owned(), detail }
+}
+
+/// Refuses a new version of a policy that is out of range or changes a fixed field. A tenant's templates are encrypted for one probe mode,
+/// under handles with or without credentials.
 pub(crate) fn check_change(present: &Policy, new: &Policy) -> Result<(), OutOfRange> {
     new.check()?;
     let fixed = |pointer: &str, is: &str| {
         let detail = format!("the tenant has `{is}` for good, because its templates do; make another tenant");
         Err(OutOfRange { pointer: pointer.to_owned(), detail })
     };
-    if new.embedder != present.embedder {
-        return fixed("/embedder", &present.embedder);
-    }
     match (present.proof, new.proof) {
         (ProofNeed::Credential, ProofNeed::None) => return fixed("/proof", "credential"),
         (ProofNeed::None, ProofNeed::Credential) => return fixed("/proof", "none"),

@@ -1,10 +1,13 @@
 //! A rotation of a tenant's keys, as a store sees it.
 
 use super::*;
+use trefoil_matching::Model;
 
 /// The template of generation 2 becomes one of generation 3 and epoch 1.
 pub(super) fn templates_are_renewed(store: &dyn Store) {
     assert_eq!((store.count_epoch(&T, 0), store.count_epoch(&T, 1)), (Ok(1), Ok(0)));
+    let other = Model::from_bytes([1; 9]).unwrap();
+    assert_eq!((store.count_model(&T, MODEL), store.count_model(&T, other)), (Ok(1), Ok(0)));
     assert_eq!(store.reserve_renewal(&U, &H), Err(StoreError::Conflict));
     assert_eq!(store.reserve_renewal(&T, &H), Ok(3));
     let renewed = |consent: &str| Template {

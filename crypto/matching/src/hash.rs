@@ -1,4 +1,4 @@
-//! The hash that key-holders of a quorum derive with.
+//! The hash that names models, and that key-holders of a quorum derive with.
 
 use trefoil_kernels::{Cpu, keccak};
 use zeroize::Zeroizing;
