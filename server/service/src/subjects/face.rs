@@ -2,7 +2,8 @@
 
 use crate::refused::Refused;
 use crate::tenants::tenant::ProbeMode;
-use trefoil_matching::{Average, Embedding, SealedShare, average};
+use thiserror::Error;
+use trefoil_matching::{Average, AverageError, Embedding, QuantiseError, SealedShare, average};
 use trefoil_types::Policy;
 use zeroize::Zeroizing;
 
@@ -16,6 +17,31 @@ pub enum Face {
     Shared(Shares),
     /// Neither or both.
     Unclear,
+}
+
+/// Why vectors are no face of the tenant's model.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoFace {
+    /// Another number of numbers than the model gives.
+    #[error(
+        "expected {expected} numbers, which model {model} gives, got {given}; base64 has 4 bytes for a number, as `int8` 1"
+    )]
+    Length {
+        /// Which photograph of an enrolment.
+        photograph: Option<usize>,
+        /// The policy's dimension.
+        expected: usize,
+        /// The policy's embedder.
+        model: String,
+        /// Numbers of the vector.
+        given: usize,
+    },
+    /// The vector of a login has no direction, or is none that a model gives.
+    #[error(transparent)]
+    Login(QuantiseError),
+    /// The vectors of an enrolment.
+    #[error(transparent)]
+    Photographs(AverageError),
 }
 
 /// A face in two shares, each uniform by itself.
@@ -49,13 +75,13 @@ impl Face {
         match (policy.probe, self) {
             (ProbeMode::Plain, Face::Plain(vector)) => {
                 check_length(&vector, policy, None)?;
-                Ok((Shown::Plain(quantise(&vector)?), None))
+                Ok((Shown::Plain(quantise(&vector).map_err(NoFace::Login)?), None))
             }
             (ProbeMode::Plain, Face::Photographs(vectors)) => {
                 for (at, vector) in vectors.iter().enumerate() {
                     check_length(vector, policy, Some(at))?;
                 }
-                let Average { embedding, agreement } = average(&vectors).map_err(Refused::Photographs)?;
+                let Average { embedding, agreement } = average(&vectors).map_err(NoFace::Photographs)?;
                 Ok((Shown::Plain(embedding), agreement))
             }
             (ProbeMode::Shared, Face::Shared(Shares { open, sealed })) => {
@@ -67,18 +93,23 @@ impl Face {
     }
 }
 
-/// Refuses a vector of another model than the tenant's; `photograph` is its place in an enrolment.
-fn check_length(vector: &[f32], policy: &Policy, photograph: Option<usize>) -> Result<(), Refused> {
+impl From<NoFace> for Refused {
+    fn from(cause: NoFace) -> Refused {
+        Refused::Embedding(cause)
+    }
+}
+
+fn check_length(vector: &[f32], policy: &Policy, photograph: Option<usize>) -> Result<(), NoFace> {
     let (expected, given) = (policy.dimension as usize, vector.len());
     if given == expected {
         return Ok(());
     }
-    Err(Refused::FaceLength { photograph, expected, model: policy.embedder.clone(), given })
+    Err(NoFace::Length { photograph, expected, model: policy.embedder.clone(), given })
 }
 
 /// Normalises, quantises and checks a vector.
-fn quantise(vector: &[f32]) -> Result<Embedding, Refused> {
-    let embedding = Embedding::quantise(vector).map_err(Refused::Embedding)?;
-    embedding.check_honest_band().map_err(Refused::Embedding)?;
+fn quantise(vector: &[f32]) -> Result<Embedding, QuantiseError> {
+    let embedding = Embedding::quantise(vector)?;
+    embedding.check_honest_band()?;
     Ok(embedding)
 }
