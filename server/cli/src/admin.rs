@@ -148,7 +148,7 @@ enum Tenant {
         /// A relying party for which attestations may be made; may be repeated.
         #[arg(long, value_name = "NAME", required_unless_present = "policy", conflicts_with = "policy")]
         audience: Vec<String>,
-        /// The model that makes the embeddings: `facenet-128`, whose false-match classes are calibrated, or another one with --score.
+        /// The model that makes the embeddings: `facenet-128` and `arcface-512` have calibrated classes, another one needs --score.
         #[arg(
             long,
             value_name = "NAME",
@@ -157,6 +157,9 @@ enum Tenant {
             conflicts_with = "policy"
         )]
         embedder: String,
+        /// Numbers in its vectors.
+        #[arg(long, value_name = "N", default_value_t = 128, conflicts_with = "policy")]
+        dimension: u32,
         /// k of the false-match rate 10^-k: 2, 3 or 4. A smaller k refuses fewer people, but a caller with an API key can then read templates
         /// of accounts for which it finds a look-alike. server/API.md has the figures.
         #[arg(long, value_name = "K", default_value_t = Threshold::DEFAULT_CLASS, conflicts_with = "policy")]
@@ -315,6 +318,7 @@ impl Command {
                 name,
                 audience,
                 embedder,
+                dimension,
                 fmr_class,
                 score,
                 proof,
@@ -325,6 +329,7 @@ impl Command {
                 let policy = match policy {
                     Some(path) => read_policy(&path)?,
                     None => Policy {
+                        dimension,
                         proof,
                         ..policy_of(embedder, threshold(fmr_class, score), audience, level_min)
                     },

@@ -1,10 +1,11 @@
 //! Why the service refuses a request. The layer above turns a refusal into a problem for the caller.
 
+use crate::subjects::face::NoFace;
 use crate::{AHEAD_S, FRESHNESS_S, time};
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_attest::witness::WitnessError;
-use trefoil_matching::{AverageError, KeyHolderError, QuantiseError, ShareError};
+use trefoil_matching::{KeyHolderError, ShareError};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Refusal};
 use trefoil_storage::store::StoreError;
 use trefoil_types::{OutOfRange, ProbeMode};
@@ -214,26 +215,9 @@ pub enum Refused {
         /// The policy's mode.
         expected: ProbeMode,
     },
-    /// A vector that is no embedding.
+    /// A vector that is no face of the tenant's model.
     #[error(transparent)]
-    Embedding(QuantiseError),
-    /// Photographs that make no template.
-    #[error(transparent)]
-    Photographs(AverageError),
-    /// A vector of another length than the tenant's model gives.
-    #[error(
-        "expected {expected} numbers, which model {model} gives, got {given}; base64 has 4 bytes for a number, as `int8` 1"
-    )]
-    FaceLength {
-        /// Which photograph of an enrolment.
-        photograph: Option<usize>,
-        /// The policy's dimension.
-        expected: usize,
-        /// The policy's embedder.
-        model: String,
-        /// Numbers of the vector.
-        given: usize,
-    },
+    Embedding(NoFace),
     /// A malformed share for this service.
     #[error(transparent)]
     OpenShare(ShareError),

@@ -6,6 +6,7 @@ use trefoil_attest::witness::WitnessError;
 use trefoil_matching::{AverageError, KeyHolderError};
 use trefoil_pipeline::{Refusal, RevealRefused, Stale};
 use trefoil_service::Refused;
+use trefoil_service::subjects::face::NoFace;
 use trefoil_service::tenants::tenant::ProbeMode;
 use trefoil_storage::store::StoreError;
 use trefoil_wallet::credentials::{ChainError, RootError};
@@ -78,14 +79,7 @@ impl From<Refused> for Problem {
             }
             Refused::ClockBehind { .. } => Code::ClockBehind,
             Refused::ProbeMode { expected } => return probe_mode(*expected),
-            Refused::Embedding(_) => return embedding(None, &refused),
-            Refused::FaceLength { photograph, .. } => return embedding(*photograph, &refused),
-            Refused::Photographs(AverageError::NoDirection) => {
-                return at("/embeddings", Code::EmbeddingInvalid, &refused);
-            }
-            Refused::Photographs(AverageError::Photograph { at, .. } | AverageError::Length { at, .. }) => {
-                return embedding(Some(*at), &refused);
-            }
+            Refused::Embedding(cause) => return at(&face_at(cause), Code::EmbeddingInvalid, &refused),
             Refused::OpenShare(_) => return at("/shares/open", Code::ShareRefused, &refused),
             Refused::OtherModel { .. } => return at("/embedder", Code::EmbeddingInvalid, &refused),
             Refused::SealedShareLength { .. } => return at("/shares/sealed", Code::ShareRefused, &refused),
@@ -131,10 +125,14 @@ fn at(pointer: &str, code: Code, refused: &Refused) -> Problem {
     Problem::field(code, pointer, refused.to_string())
 }
 
-/// A vector of a login, or of one of an enrolment's photographs.
-fn embedding(photograph: Option<usize>, refused: &Refused) -> Problem {
-    let pointer = photograph.map_or("/embedding".to_owned(), |at| format!("/embeddings/{at}"));
-    at(&pointer, Code::EmbeddingInvalid, refused)
+/// Which vector of a body is refused: that of a login, or one or all of an enrolment's.
+fn face_at(cause: &NoFace) -> String {
+    match cause {
+        NoFace::Photographs(AverageError::NoDirection) => "/embeddings".to_owned(),
+        NoFace::Photographs(AverageError::Photograph { at, .. } | AverageError::Length { at, .. })
+        | NoFace::Length { photograph: Some(at), .. } => format!("/embeddings/{at}"),
+        NoFace::Length { photograph: None, .. } | NoFace::Login(_) => "/embedding".to_owned(),
+    }
 }
 
 fn probe_mode(expected: ProbeMode) -> Problem {

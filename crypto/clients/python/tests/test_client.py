@@ -87,7 +87,7 @@ def test_a_template_is_replaced_in_one_step_with_a_receipt(tenant: Tenant, sessi
     assert not tenant.authenticate(session, OWN, nonce()).is_match
     both = tenant.replace(session.handle, [OWN, array("f", [2 * number for number in OWN])], "form 7")
     assert (replaced.agreement, both.agreement) == (None, 1.0)
-    refused("subject-unknown", tenant.replace, bytes(32), OWN, "form 7")
+    refused("subject-unknown", tenant.replace, bytes(32), [OWN], "form 7")
 
 
 def test_a_nonce_is_taken_once(tenant: Tenant, session: Session) -> None:

@@ -2,7 +2,10 @@
 
 use crate::refused::Refused;
 use crate::tenants::tenant::ProbeMode;
-use trefoil_matching::{Average, Embedding, Model, SealedShare, Share, ShareError, Width, average};
+use thiserror::Error;
+use trefoil_matching::{
+    Average, AverageError, Embedding, Model, QuantiseError, SealedShare, Share, ShareError, Width, average,
+};
 use trefoil_types::Policy;
 use zeroize::Zeroizing;
 
@@ -16,6 +19,31 @@ pub enum Face {
     Shared(Shares),
     /// Neither or both.
     Unclear,
+}
+
+/// Why vectors are no face of the tenant's model.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoFace {
+    /// Another number of numbers than the model gives.
+    #[error(
+        "expected {expected} numbers, which model {model} gives, got {given}; base64 has 4 bytes for a number, as `int8` 1"
+    )]
+    Length {
+        /// Which photograph of an enrolment.
+        photograph: Option<usize>,
+        /// The policy's dimension.
+        expected: usize,
+        /// The policy's embedder.
+        model: String,
+        /// Numbers of the vector.
+        given: usize,
+    },
+    /// The vector of a login has no direction, or is none that a model gives.
+    #[error(transparent)]
+    Login(QuantiseError),
+    /// The vectors of an enrolment.
+    #[error(transparent)]
+    Photographs(AverageError),
 }
 
 /// A face in two shares, each uniform by itself.
@@ -51,13 +79,13 @@ impl Face {
         match (policy.probe, self) {
             (ProbeMode::Plain, Face::Plain(vector)) => {
                 check_length(&vector, embedder, dimension, None)?;
-                Ok((Shown::Plain(quantise(&vector)?), None))
+                Ok((Shown::Plain(quantise(&vector).map_err(NoFace::Login)?), None))
             }
             (ProbeMode::Plain, Face::Photographs(vectors)) => {
                 for (at, vector) in vectors.iter().enumerate() {
                     check_length(vector, embedder, dimension, Some(at))?;
                 }
-                let Average { embedding, agreement } = average(&vectors).map_err(Refused::Photographs)?;
+                let Average { embedding, agreement } = average(&vectors).map_err(NoFace::Photographs)?;
                 Ok((Shown::Plain(embedding), agreement))
             }
             (ProbeMode::Shared, Face::Shared(Shares { open, sealed })) => {
@@ -97,23 +125,29 @@ fn named<'a>(policy: &'a Policy, of: Option<&Model>) -> (&'a str, u32) {
     found.unwrap_or((&policy.embedder, policy.dimension))
 }
 
-/// Refuses a vector of another model than the tenant's; `photograph` is its place in an enrolment.
+impl From<NoFace> for Refused {
+    fn from(cause: NoFace) -> Refused {
+        Refused::Embedding(cause)
+    }
+}
+
+/// Refuses a vector of another length than its model gives; `photograph` is its place in an enrolment.
 fn check_length(
     vector: &[f32],
     embedder: &str,
     dimension: u32,
     photograph: Option<usize>,
-) -> Result<(), Refused> {
+) -> Result<(), NoFace> {
     let (expected, given) = (dimension as usize, vector.len());
     if given == expected {
         return Ok(());
     }
-    Err(Refused::FaceLength { photograph, expected, model: embedder.to_owned(), given })
+    Err(NoFace::Length { photograph, expected, model: embedder.to_owned(), given })
 }
 
 /// Normalises, quantises and checks a vector.
-fn quantise(vector: &[f32]) -> Result<Embedding, Refused> {
-    let embedding = Embedding::quantise(vector).map_err(Refused::Embedding)?;
-    embedding.check_honest_band().map_err(Refused::Embedding)?;
+fn quantise(vector: &[f32]) -> Result<Embedding, QuantiseError> {
+    let embedding = Embedding::quantise(vector)?;
+    embedding.check_honest_band()?;
     Ok(embedding)
 }

@@ -96,6 +96,13 @@ fn value(text: &str) -> Value {
     }
 }
 
+/// The table with the person's own face and others in their places.
+fn enrolments(own: &[f32; 128]) -> String {
+    let face = |sign: f32| json!(own.map(|x| sign * x).as_slice()).to_string();
+    let enrolments = ENROLMENTS.replace("512 numbers]", &format!("{}]", value("512 numbers")));
+    enrolments.replace("OWN", &face(1.0)).replace("OPPOSITE", &face(-1.0))
+}
+
 /// Collects what an answer lacks of its `code | thing | place | next step`.
 fn answered(mistake: &str, reply: &Reply, answer: &str, wrong: &mut Vec<String>) {
     let ([code, answer], text) = (columns(answer), reply.text());
@@ -116,10 +123,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
     let enrolment = json!({"embeddings": [Vector::new(people[1].face)], "consent_ref": "form 7"});
     let request = serde_json::to_value(service.request(&people[0], &people[0].face, 1)).unwrap();
     let now = service.clock.unix_s();
-    let face = |sign: f32| json!(people[1].face.map(|x| sign * x).as_slice()).to_string();
-    let other_length = value("512 numbers").to_string();
-    let enrolments = ENROLMENTS.replace("512 numbers]", &(other_length + "]"));
-    let enrolments = enrolments.replace("OWN", &face(1.0)).replace("OPPOSITE", &face(-1.0));
+    let enrolments = enrolments(&people[1].face);
     let logins = LOGINS.replace("AN_HOUR_AGO", &(now - 3600).to_string());
     let logins = logins.replace("IN_AN_HOUR", &(now + 3600).to_string());
     let key = ("idempotency-key", "fresh");
