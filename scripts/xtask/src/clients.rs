@@ -12,6 +12,10 @@ use crate::tools;
 
 const TYPESCRIPT: &str = "crypto/clients/typescript";
 const PYTHON: &str = "crypto/clients/python";
+/// What runs the example of server/MODELS.md, and what it needs.
+const MODEL: [&str; 2] = ["scripts/testing/model/model.py", "scripts/testing/model/requirements.txt"];
+/// The environment of the Python client, in the target directory.
+const PYTHON_ENVIRONMENT: &str = "python-client";
 /// What a failed program printed last, for the summary at the end.
 const LINES_OF_A_FAILURE: usize = 50;
 
@@ -20,6 +24,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let node = [tools::node(repo), tools::npm(repo)];
     steps.step_with("TypeScript client", node, || typescript(repo));
     steps.step_with("Python client", [tools::python(repo)], || python(repo));
+    steps.step_with("a model of one's own (dlib)", [tools::python(repo), tools::npm(repo)], || model(repo));
     let needed = [tools::node(repo), tools::npm(repo), tools::chromium(repo)];
     steps.step_with("pages in Chromium", needed, || browser(repo));
 }
@@ -75,7 +80,7 @@ fn pack(repo: &Repo, folder: &Path) -> Result<PathBuf, String> {
 }
 
 fn python(repo: &Repo) -> Result<String, String> {
-    let python = environment(repo, "python-client")?;
+    let python = environment(repo, PYTHON_ENVIRONMENT)?;
     execute(pip(repo, &python, "install").args(["mypy>=1.18,<3", "pytest>=8"]))?;
     // From the quick build.
     let wheel = wheel(repo, &python, &fresh(repo, "python-wheels")?, "--profile dev --locked")?;
@@ -83,6 +88,26 @@ fn python(repo: &Repo) -> Result<String, String> {
     let mut test = within(repo, python, PYTHON);
     execute(
         test.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).env("TREFOIL", repo.binary("trefoil")?),
+    )?;
+    Ok(String::new())
+}
+
+/// Photographs, vectors, a tenant, logins: with the client that the step before this one installed.
+fn model(repo: &Repo) -> Result<String, String> {
+    let target = repo.target_directory()?;
+    let python = target.join(PYTHON_ENVIRONMENT).join("bin/python");
+    let [script, requirements] = MODEL;
+    execute(pip(repo, &python, "install").args([
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "-r",
+        requirements,
+    ]))
+    .map_err(|why| format!("{requirements}: {why}: is PyPI reachable?"))?;
+    let mut command = repo.command(python);
+    execute(
+        command.arg(script).arg(target.join("model-photographs")).env("TREFOIL", repo.binary("trefoil")?),
     )?;
     Ok(String::new())
 }

@@ -13,7 +13,8 @@ usage: cargo xtask <task>
   tidy              rules of the source tree: dependency direction, circles of imports, clocks, lengths, evidence,
                     one list of forbidden locks
   locks             write the list of forbidden locks and shared writes into the clippy.toml of each crate on a request's path
-  clients           the TypeScript and Python clients, and the pages of the built server in Chromium
+  clients           the TypeScript and Python clients, the dlib example of server/MODELS.md, and the pages of the built server in
+                    Chromium
   packages          the wheel and the npm package of the clients, in target/packages
   deploy            alerts, units and the metrics of the built server, by Prometheus' and systemd's programs; a fleet in plain
                     processes, which is logged in to; `containers`
