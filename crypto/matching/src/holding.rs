@@ -50,7 +50,7 @@ pub trait KeyHolding: Send + Sync {
     fn encrypt_probes(&self, job: ProbeJob) -> Result<EncryptedProbes, KeyHolderError> {
         let (model, occupied) = (job.model, job.occupied());
         match self.call(Request::EncryptProbes(Box::new(job))).map_err(|cause| about(occupied, cause))? {
-            Reply::Probes(probes) if probes.fit(model, occupied) => Ok(*probes),
+            Reply::Probes(probes) if probes.is_of(model, occupied) => Ok(*probes),
             other => Err(unasked(&other)),
         }
     }

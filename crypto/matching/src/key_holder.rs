@@ -105,7 +105,7 @@ impl KeyHolder {
         let shares: Vec<(usize, &Share)> = shares.iter().map(|(lane, share)| (*lane, share)).collect();
         let ciphertexts = self.threads.scratch(|scratch| key.encrypt_probes(&shares, &mut scratch.rng));
         wipe_stack();
-        Ok(EncryptedProbes { ciphertexts })
+        Ok(EncryptedProbes { occupied: job.occupied(), ciphertexts })
     }
 
     /// The shares of a batch, each of which is used now if all open.

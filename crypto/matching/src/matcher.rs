@@ -52,7 +52,7 @@ pub enum MatchError {
     #[error("the template or the probe in lane {} is of another model", .0.index())]
     ForeignModel(Lane),
     /// The public key is for another probe mode, or for one key-holder where there is a quorum, or the other way round; or the encrypted
-    /// probes are not as many as the batch has ciphertexts.
+    /// probes lack one of the lanes.
     #[error("the tenant's public key, or the encrypted probes, are not for this kind of batch")]
     Key,
 }
@@ -152,7 +152,7 @@ impl Matcher {
     }
 
     /// Multiplies the templates by probes of which the matcher has one share and `probes` the other, and masks the product
-    /// for the key-holder.
+    /// for the key-holder. `probes` may have been made for more lanes than are left.
     ///
     /// # Errors
     /// [`MatchError`] as [`Matcher::mask`]; also when the tenant has a key per subject.
@@ -167,14 +167,15 @@ impl Matcher {
     ) -> Result<MatchJob, MatchError> {
         let roll = lanes.iter().map(|(template, probe)| (*template, probe.width()));
         let Roll { subjects, occupied, model } = Roll::call(&tenant, key, roll)?;
-        let zero = key.zero().filter(|_| probes.fit(model, occupied)).ok_or(MatchError::Key)?;
+        let zero = key.zero().ok_or(MatchError::Key)?;
+        let probes = probes.of(model, occupied).ok_or(MatchError::Key)?;
         let placed = arranged(lanes, |&(template, probe)| {
             let lane = template.lane.index();
             Ok(PlacedShare { lane, template: pair(template)?, share: &probe.share })
         })?;
         self.refresh();
         let placed = &placed[..lanes.len()];
-        let masked = self.masker.mask_shared(zero, placed, &probes.ciphertexts);
+        let masked = self.masker.mask_shared(zero, placed, &probes);
         let (epoch, masked) = (key.epoch(), Masked::Product(masked));
         Ok(MatchJob { tenant, batch_id, epoch, subjects, model, threshold, masked })
     }

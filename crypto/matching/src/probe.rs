@@ -78,6 +78,8 @@ pub struct SealedProbe {
 /// The key-holder's shares of a batch of probes, encrypted under the tenant's key: 96 KiB for each of the batch's 1 to 4 ciphertexts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EncryptedProbes {
+    /// The lanes that have a probe.
+    pub(crate) occupied: LaneSet,
     pub(crate) ciphertexts: Vec<PairCiphertext>,
 }
 
@@ -198,17 +200,28 @@ impl SharedProbe {
 }
 
 impl EncryptedProbes {
-    /// Whether they are as many as a batch of these lanes has ciphertexts.
-    pub(crate) fn fit(&self, model: Model, occupied: LaneSet) -> bool {
-        self.ciphertexts.len() == Shape::of(model.width(), occupied.bits()).count()
+    /// Length of the longest encoding.
+    pub const BYTES_MAX: usize = 4 + CIPHERTEXTS_MAX * 2 * POLYNOMIAL_BYTES;
+
+    /// Whether they were made for a batch of these lanes.
+    pub(crate) fn is_of(&self, model: Model, occupied: LaneSet) -> bool {
+        let shape = Shape::of(model.width(), occupied.bits());
+        (self.occupied, self.ciphertexts.len()) == (occupied, shape.count())
     }
 
-    /// Length of the longest encoding.
-    pub const BYTES_MAX: usize = CIPHERTEXTS_MAX * 2 * POLYNOMIAL_BYTES;
+    /// Those of a batch that may have fewer lanes than they were made for; none if it has others.
+    pub(crate) fn of(&self, model: Model, occupied: LaneSet) -> Option<Vec<PairCiphertext>> {
+        let [made, left] = [self.occupied, occupied].map(|of| Shape::of(model.width(), of.bits()));
+        let fit = self.is_of(model, self.occupied) && occupied.is_within(self.occupied);
+        let all = made.ciphertexts().zip(&self.ciphertexts);
+        let still = all.filter(|(lanes, _)| left.ciphertexts().any(|there| there == *lanes));
+        fit.then(|| still.map(|(_, ciphertext)| ciphertext.clone()).collect())
+    }
 
-    /// The canonical encoding.
+    /// The canonical encoding: the lanes (little-endian), and the ciphertexts in order.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.ciphertexts.len() * 2 * POLYNOMIAL_BYTES);
+        let mut bytes = Vec::with_capacity(4 + self.ciphertexts.len() * 2 * POLYNOMIAL_BYTES);
+        bytes.extend_from_slice(&self.occupied.bits().to_le_bytes());
         self.ciphertexts.iter().for_each(|ciphertext| bytes.extend_from_slice(ciphertext.as_bytes()));
         bytes
     }
@@ -218,12 +231,15 @@ impl EncryptedProbes {
     /// # Errors
     /// [`CiphertextError`] for any other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<EncryptedProbes, CiphertextError> {
-        let (one, expected) = (2 * POLYNOMIAL_BYTES, EncryptedProbes::BYTES_MAX);
-        if bytes.is_empty() || bytes.len() > expected {
-            return Err(CiphertextError::Length { found: bytes.len(), expected });
+        let length = CiphertextError::Length { found: bytes.len(), expected: EncryptedProbes::BYTES_MAX };
+        let (occupied, rest) = bytes.split_first_chunk().ok_or(length)?;
+        if rest.is_empty() || bytes.len() > EncryptedProbes::BYTES_MAX {
+            return Err(length);
         }
-        let read = bytes.chunks(one).map(|bytes| PairCiphertext::from_bytes(Scheme::shared(), bytes));
-        Ok(EncryptedProbes { ciphertexts: read.collect::<Result<_, _>>()? })
+        let occupied = LaneSet::from_bits(u32::from_le_bytes(*occupied));
+        let read = rest.chunks(2 * POLYNOMIAL_BYTES);
+        let read = read.map(|bytes| PairCiphertext::from_bytes(Scheme::shared(), bytes));
+        Ok(EncryptedProbes { occupied, ciphertexts: read.collect::<Result<_, _>>()? })
     }
 }
 

@@ -96,17 +96,57 @@ fn encrypted_probes_are_as_many_as_the_batch_has_ciphertexts() {
     let nobody = ProbeJob { probes: [const { None }; 32], ..job.clone() };
     assert!(matches!(key_holder.encrypt_probes(&nobody, NOW), Err(KeyHolderError::Subjects)));
     let two = key_holder.encrypt_probes(&job, NOW).expect("sealed for it").to_bytes();
-    assert_eq!(two.len(), 2 * 2 * POLYNOMIAL);
-    for length in [0, 1, 2 * POLYNOMIAL - 1, 3 * POLYNOMIAL, 10 * POLYNOMIAL] {
-        let bytes: Vec<u8> = two.iter().copied().cycle().take(length).collect();
-        assert!(EncryptedProbes::from_bytes(&bytes).is_err(), "{length}");
+    assert_eq!(two.len(), 4 + 2 * 2 * POLYNOMIAL);
+    let so_many = |length: usize| -> Vec<u8> {
+        let rest = two[4..].iter().copied().cycle();
+        two[..4].iter().copied().chain(rest).take(length).collect()
+    };
+    for length in [0, 3, 4, 4 + 2 * POLYNOMIAL - 1, 4 + 3 * POLYNOMIAL, 4 + 10 * POLYNOMIAL] {
+        assert!(EncryptedProbes::from_bytes(&so_many(length)).is_err(), "{length}");
     }
-    for count in 1..=4 {
-        let bytes: Vec<u8> = two.iter().copied().cycle().take(2 * count * POLYNOMIAL).collect();
+    // As many ciphertexts, and of the lanes that were asked for.
+    let mut cases: Vec<(Vec<u8>, bool)> =
+        (1..=4).map(|count| (so_many(4 + 2 * count * POLYNOMIAL), count == 2)).collect();
+    for lanes in [0, 1, 1 << 30 | 1, u32::MAX] {
+        cases.push(([&lanes.to_le_bytes()[..], &two[4..]].concat(), false));
+    }
+    for (bytes, honest) in cases {
         let given = OtherProbes(bytes.clone()).encrypt_probes(job.clone());
-        assert_eq!(given.is_ok(), count == 2, "{count}: {given:?}");
+        assert_eq!(given.is_ok(), honest, "{given:?}");
         let probes = EncryptedProbes::from_bytes(&bytes).expect("canonical");
         let masked = matcher.mask_shared(BatchId::new([5; 16]), TENANT, 0, key, &lanes, &probes);
-        assert_eq!(masked.err(), (count != 2).then_some(MatchError::Key));
+        assert_eq!(masked.err(), (!honest).then_some(MatchError::Key));
+    }
+}
+
+/// A lane that has no attempt left when the others' probes are encrypted already is left out, and with it its ciphertext if it was alone there. The
+/// shares of the others were opened, which is once.
+#[test]
+fn a_lane_that_drops_out_leaves_the_probes_of_the_others() {
+    for width in Width::ALL {
+        let mut world = World::with_keys(KeyStructure::PerTenant, wide(width, lenient(12_000)));
+        let stranger = world.face();
+        let faces: Vec<Embedding> = (0..4).map(|_| world.face()).collect();
+        let templates: Vec<Template> = [0, 9, 10, 31]
+            .into_iter()
+            .zip(&faces)
+            .map(|(lane, face)| world.enrol(lane, lane, face))
+            .collect();
+        let shown = [&faces[0], &faces[1], &stranger, &faces[3]];
+        let probes: Vec<SharedProbe> =
+            templates.iter().zip(shown).map(|(template, face)| world.device(template, face, b"n")).collect();
+        let lanes: Vec<_> = templates.iter().zip(&probes).collect();
+        let World { matcher, key, key_holder, threshold, .. } = &mut world;
+        let id = BatchId::new([5; 16]);
+        let job = matcher.gather(id, TENANT, key, &lanes[..3]).expect("a valid batch");
+        let some = key_holder.encrypt_probes(&job, NOW).expect("sealed for it");
+        let more = matcher.mask_shared(id, TENANT, *threshold, key, &lanes, &some);
+        assert_eq!(more.err(), Some(MatchError::Key), "there is no probe for lane 31");
+        for (left, accepted) in [(0..3, 1 | 1 << 9), (1..3, 1 << 9), (0..1, 1), (2..3, 0), (0..2, 1 | 1 << 9)]
+        {
+            let job = matcher.mask_shared(id, TENANT, *threshold, key, &lanes[left], &some);
+            let decided = key_holder.decide(&job.expect("a valid batch"), NOW).expect("honest");
+            assert_eq!(decided.lanes().bits(), accepted, "{width:?}");
+        }
     }
 }
