@@ -18,7 +18,7 @@ use rand::RngExt as _;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use trefoil_dataset::{EmbeddingSet, Protocol, ScoreMatrix, Trials};
+use trefoil_dataset::{Photographs, Protocol, ScoreMatrix, Trials};
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, MemoryVault, Model,
     PublicKey, Template, TemplateName, Tier, split, system_entropy, unblind,
@@ -39,7 +39,7 @@ pub(crate) struct Exact {
     /// Set to compare: a folder in --data with x.npy and y.npy, such as lfw_facenet128
     #[arg(long, value_name = "NAME", required_unless_present = "x", conflicts_with_all = ["x", "y"])]
     set: Option<String>,
-    /// Embeddings: a .npy file of float32 rows of 128
+    /// Embeddings: a .npy file of float32 rows of 2 to 512 numbers
     #[arg(long, value_name = "FILE", requires = "y")]
     x: Option<PathBuf>,
     /// People: a .npy file with one integer per row
@@ -88,7 +88,7 @@ pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
     if let Some(name) = args.set.as_ref().filter(|_| !x.is_file()) {
         return Err(unknown_set(&data, name));
     }
-    let set = EmbeddingSet::load(&x, &y)
+    let set = Photographs::load(&x, &y)
         .map_err(|error| Failure::usage(format!("the set cannot be used: {error}")))?;
     let reference = match &args.set {
         Some(name) => reference(&data, name, *protocol)?,

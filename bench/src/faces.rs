@@ -4,13 +4,13 @@ use std::path::Path;
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
-use trefoil_dataset::{EmbeddingSet, Row};
+use trefoil_dataset::Photographs;
 use trefoil_matching::Embedding;
 
 use crate::Failure;
 
 /// The photographs of each face of the set. People beyond its size reuse the faces of earlier people.
-pub(crate) struct Faces(Vec<Vec<Row>>);
+pub(crate) struct Faces(Vec<Vec<Vec<f32>>>);
 
 /// The set, below `bench/data`.
 pub(crate) const SET: &str = "lfw_facenet128";
@@ -26,19 +26,20 @@ impl Faces {
     /// When it cannot be read.
     pub(crate) fn read() -> Result<Self, Failure> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(SET);
-        let set = EmbeddingSet::load(&folder.join("x.npy"), &folder.join("y.npy"))
+        let set = Photographs::load(&folder.join("x.npy"), &folder.join("y.npy"))
             .map_err(Failure::in_step("bundled faces"))?;
-        let mut faces: Vec<(i64, Vec<Row>)> = Vec::new();
-        for (&person, row) in set.persons().iter().zip(set.rows()) {
+        let mut faces: Vec<(i64, Vec<Vec<f32>>)> = Vec::new();
+        for (row, &person) in set.persons().iter().enumerate() {
+            let row = set.row(row).to_vec();
             match faces.iter_mut().find(|(known, _)| *known == person) {
-                Some((_, rows)) => rows.push(*row),
-                None => faces.push((person, vec![*row])),
+                Some((_, rows)) => rows.push(row),
+                None => faces.push((person, vec![row])),
             }
         }
         Ok(Faces(faces.into_iter().map(|(_, rows)| rows).collect()))
     }
 
-    fn of(&self, person: usize) -> &[Row] {
+    fn of(&self, person: usize) -> &[Vec<f32>] {
         &self.0[person % self.0.len()]
     }
 
@@ -61,7 +62,7 @@ impl Faces {
     }
 }
 
-fn quantised(row: &Row) -> Result<Embedding, Failure> {
+fn quantised(row: &[f32]) -> Result<Embedding, Failure> {
     Embedding::quantise(row).map_err(Failure::in_step("face"))
 }
 

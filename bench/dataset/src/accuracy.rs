@@ -120,11 +120,11 @@ fn accepted(sorted: &[i32], threshold: i32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DIM, Sample};
+    use crate::Sample;
 
     /// One probe of person 1 per score list against a template of person 1 and one of person 2.
     fn accuracy(genuine: &[i32], impostor: &[i32]) -> Accuracy {
-        let sample = |person| Sample { person, vector: [0.0; DIM] };
+        let sample = |person| Sample { person, vector: vec![0.0; 2] };
         let probes = genuine.iter().map(|_| sample(1)).collect();
         let trials = Trials { templates: vec![sample(1), sample(2)], probes };
         let scores = genuine.iter().zip(impostor).flat_map(|(&g, &i)| [g, i]).collect();
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_matrix_of_another_experiment_is_refused() {
-        let sample = |person| Sample { person, vector: [0.0; DIM] };
+        let sample = |person| Sample { person, vector: vec![0.0; 2] };
         let trials = Trials { templates: vec![sample(1), sample(2)], probes: vec![sample(1)] };
         assert!(Accuracy::new(&trials, &ScoreMatrix::new(2, 1, vec![0, 0]).unwrap()).is_none());
         assert!(ScoreMatrix::new(2, 2, vec![0]).is_err());

@@ -2,12 +2,12 @@
 //! integer scores tell people apart.
 //!
 //! * [`npy`] reads NumPy arrays strictly and within bounds;
-//! * [`EmbeddingSet`] is a set of 128-dimensional embeddings with a person for each;
+//! * [`Photographs`] are vectors of any width with a person for each, and [`calibration`] says with which thresholds and errors their model
+//!   matches;
 //! * [`Protocol`] splits a set into the [`Trials`] of a verification experiment;
 //! * [`ScoreMatrix`] holds the scores of all probes against all templates and their digest: an
 //!   encrypted matcher is exact when its matrix has the digest of the plain one;
-//! * [`Accuracy`] says what a threshold on those scores means;
-//! * [`Photographs`] are vectors of any width, and [`calibration`] says with which thresholds and errors their model matches.
+//! * [`Accuracy`] says what a threshold on those scores means.
 //!
 //! Quantisation is the caller's, but for a calibration: the crate yields vectors and takes a function that scores them, so
 //! that an experiment runs the very code it is about.
@@ -25,15 +25,14 @@
 
 mod accuracy;
 pub mod calibration;
-mod embeddings;
 pub mod npy;
 mod photographs;
 mod protocol;
 mod scores;
+mod set_error;
 
 pub use accuracy::{Accuracy, Point};
-pub use embeddings::{EmbeddingSet, Row, SetError};
 pub use photographs::Photographs;
 pub use protocol::{Protocol, ProtocolError, Sample, Trials};
 pub use scores::{ScoreMatrix, ShapeError};
-pub use trefoil_types::DIM;
+pub use set_error::SetError;

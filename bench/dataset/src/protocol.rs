@@ -1,6 +1,6 @@
 //! How a set becomes an experiment: who is enrolled with what, and who is compared with whom.
 
-use crate::{EmbeddingSet, Row, ScoreMatrix};
+use crate::{Photographs, ScoreMatrix};
 use std::collections::HashMap;
 use std::fmt;
 use zeroize::Zeroizing;
@@ -59,7 +59,7 @@ pub struct Sample {
     /// The person's number in the set.
     pub person: i64,
     /// The embedding, not quantised.
-    pub vector: Row,
+    pub vector: Vec<f32>,
 }
 
 /// The templates and probes of an experiment.
@@ -85,18 +85,19 @@ impl Protocol {
     ///
     /// # Errors
     /// [`ProtocolError`]: a person cannot be enrolled.
-    pub fn split(self, set: &EmbeddingSet) -> Result<Trials, ProtocolError> {
+    pub fn split(self, set: &Photographs) -> Result<Trials, ProtocolError> {
         let (enrolment, probes) = self.divide(set.persons().iter().copied().enumerate());
         let template = |(person, photos): (i64, Vec<usize>)| {
             if photos.len() < self.photos() {
                 return Err(ProtocolError::TooFewRows { person, found: photos.len(), protocol: self });
             }
-            let photos: Vec<&[f32]> = photos.into_iter().map(|row| &set.rows()[row][..]).collect();
-            let vector = template(&photos).and_then(|vector| Row::try_from(vector).ok());
-            vector.map(|vector| Sample { person, vector }).ok_or(ProtocolError::ZeroLength { person })
+            let photos: Vec<&[f32]> = photos.into_iter().map(|row| set.row(row)).collect();
+            template(&photos)
+                .map(|vector| Sample { person, vector })
+                .ok_or(ProtocolError::ZeroLength { person })
         };
         let templates = enrolment.into_iter().map(template).collect::<Result<_, _>>()?;
-        let probe = |row: usize| Sample { person: set.persons()[row], vector: set.rows()[row] };
+        let probe = |row: usize| Sample { person: set.persons()[row], vector: set.row(row).to_vec() };
         Ok(Trials { templates, probes: probes.into_iter().map(probe).collect() })
     }
 
@@ -125,7 +126,7 @@ impl Trials {
     /// The first error of `quantise`.
     pub fn score<Q, E>(
         &self,
-        quantise: impl Fn(&Row) -> Result<Q, E>,
+        quantise: impl Fn(&[f32]) -> Result<Q, E>,
         dot: impl Fn(&Q, &Q) -> i32,
     ) -> Result<ScoreMatrix, E> {
         let quantise_all =

@@ -9,15 +9,14 @@ use super::admin::place::{Found, Place};
 use super::exit::fail;
 use super::values::address;
 use clap::Args;
+use rand::RngExt as _;
 use serde_json::json;
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use trefoil_api::{ProofNeed, Threshold};
-use trefoil_dataset::{EmbeddingSet, Protocol, Row};
 use trefoil_host::output;
-use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::login::clock::SystemClock;
 use trefoil_service::time;
@@ -36,8 +35,8 @@ const TENANT: [&str; 4] = ["--audience", AUDIENCE, "--embedder", EMBEDDER];
 #[command(
     about = "Make the first tenant, credential and login on a running service, and print every command",
     after_help = "Run `trefoil serve` in another terminal first; quickstart starts no service. It makes a tenant, an API key, an\n\
-    issuer and a wallet in --directory, enrols a photograph of the public data set that `demo` uses, logs in with another\n\
-    one of the same person, and verifies the answer offline. Each step is a command of this program, printed and then run.\n\
+    issuer and a wallet in --directory, enrols made numbers as a face, logs in with others that are near them, and verifies\n\
+    the answer offline. Each step is a command of this program, printed and then run.\n\
     With --proof none there are no credentials: no issuer and no wallet. Enrolment and login are then calls of the API, printed at the end\n\
     as lines of curl.\n\n\
     Examples:\n  trefoil quickstart\n  trefoil quickstart --proof none\n  trefoil quickstart --directory /tmp/first --data-dir /var/lib/trefoil\n\n\
@@ -50,9 +49,6 @@ pub(super) struct Quickstart {
     /// A new directory for the files of tenant, issuer and holder.
     #[arg(long, value_name = "DIR", default_value = "quickstart")]
     directory: PathBuf,
-    /// Directory with x.npy and y.npy, as for `trefoil demo`; default: the set that comes with the program.
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
     /// The service's public API, such as https://127.0.0.1:8443. Absent: as configured.
     #[arg(long, value_name = "URL", value_parser = address)]
     service: Option<String>,
@@ -69,8 +65,7 @@ impl Quickstart {
     }
 
     fn steps(&self) -> Result<(), String> {
-        let faces @ [enrolled, shown] =
-            photographs(&self.data.clone().unwrap_or_else(crate::demo::bundled_data))?;
+        let faces @ [enrolled, shown] = photographs();
         let found = self.place.found()?;
         // Before anything is made, check that the service answers and accepts the token.
         self.place.call(async |admin| admin.status().await)?;
@@ -137,7 +132,7 @@ impl Quickstart {
         step(&[&["issuer", "export", "ann"], &of_issuer[..], &["--output", &credential]])?;
         step(&[&["wallet", "receive", &credential], &of_wallet[..]])?;
 
-        say("4. A face is enrolled: face.json, 128 numbers that an embedding model gave for a photograph");
+        say("4. A face is enrolled: face.json, 128 numbers, as an embedding model gives for a photograph");
         let (face, second) = (file("face.json"), file("face-2.json"));
         let enrol = ["--embedding", &face, "--consent", "quickstart"];
         let enrolled = step(&[&["wallet", "enrol"], &of_wallet[..], &enrol, &remote])?;
@@ -259,20 +254,12 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Two matching photographs of one person: the first such pair of the data set.
-fn photographs(data: &Path) -> Result<[Row; 2], String> {
-    let unusable =
-        |cause: &dyn std::fmt::Display| format!("data set in {}: {cause}; see --data", data.display());
-    let set = EmbeddingSet::load(&data.join("x.npy"), &data.join("y.npy")).map_err(|e| unusable(&e))?;
-    let trials = Protocol::Enrol1.split(&set).map_err(|e| unusable(&e))?;
-    let (threshold, _) =
-        Threshold::FmrClass(Threshold::DEFAULT_CLASS).score(EMBEDDER, 128).expect("it is calibrated");
-    let score = |a: &Row, b: &Row| Some(Embedding::quantise(a).ok()?.dot(&Embedding::quantise(b).ok()?));
-    let pair = trials.probes.iter().find_map(|probe| {
-        let own = trials.templates.iter().find(|template| template.person == probe.person)?;
-        (score(&own.vector, &probe.vector)? >= threshold).then_some([own.vector, probe.vector])
-    });
-    pair.ok_or_else(|| unusable(&"nobody has two photographs that match"))
+/// Two vectors as a model makes them of one person: a direction, and another near it. Nobody's face.
+fn photographs() -> [[f32; 128]; 2] {
+    let mut rng = rand::rng();
+    let mut near = |of: f32| of + 0.2 * (rng.random::<f32>() - 0.5);
+    let face = std::array::from_fn(|_| near(rand::random::<f32>() - 0.5));
+    [face, face.map(near)]
 }
 
 /// Random bytes in hexadecimal.

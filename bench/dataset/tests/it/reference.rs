@@ -3,24 +3,26 @@
 use serde_json::Value;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use trefoil_dataset::{Accuracy, DIM, EmbeddingSet, Protocol, Row, ScoreMatrix, Trials};
+use trefoil_dataset::{Accuracy, Photographs, Protocol, ScoreMatrix, Trials};
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../data")
 }
 
-fn set(name: &str) -> EmbeddingSet {
+fn set(name: &str) -> Photographs {
     let folder = data().join(name);
-    EmbeddingSet::load(&folder.join("x.npy"), &folder.join("y.npy")).unwrap()
+    Photographs::load(&folder.join("x.npy"), &folder.join("y.npy")).unwrap()
 }
 
-/// The quantiser by its definition: q = round half away from zero (175 v / |v|).
-fn plain_quantise(row: &Row) -> Result<[i32; DIM], Infallible> {
+/// The quantiser by its definition: q = round half away from zero (s v / |v|).
+fn plain_quantise(row: &[f32]) -> Result<Vec<i32>, Infallible> {
+    let scale = if row.len() == 512 { 169.0 } else { 175.0 };
     let length = row.iter().map(|&v| f64::from(v).powi(2)).sum::<f64>().sqrt();
-    Ok(row.map(|v| (175.0 * (f64::from(v) / length)).round() as i32))
+    Ok(row.iter().map(|v| (scale * (f64::from(*v) / length)).round() as i32).collect())
 }
 
-fn plain_dot(a: &[i32; DIM], b: &[i32; DIM]) -> i32 {
+#[expect(clippy::ptr_arg, reason = "of quantised vectors")]
+fn plain_dot(a: &Vec<i32>, b: &Vec<i32>) -> i32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
@@ -33,10 +35,10 @@ fn score_matrices_have_the_recorded_digests() {
     let reference = std::fs::read_to_string(data().join("reference.json")).unwrap();
     let reference: Value = serde_json::from_str(&reference).unwrap();
     let mut checked = 0;
-    for name in ["lfw_facenet128", "lfw_dlib128"] {
-        let set = set(name);
+    for name in ["lfw_facenet128/r175", "lfw_dlib128/r175", "lfw_arcface512/r169"] {
+        let set = set(name.split('/').next().unwrap());
         for protocol in [Protocol::Enrol1, Protocol::Enrol3] {
-            let recorded = &reference[format!("{name}/r175/{protocol}")];
+            let recorded = &reference[format!("{name}/{protocol}")];
             let scores = plain_scores(&protocol.split(&set).unwrap());
             assert_eq!(recorded["shape"][0], scores.probes());
             assert_eq!(recorded["shape"][1], scores.templates());
@@ -65,9 +67,11 @@ fn facenet_digests_are_the_published_ones() {
 #[test]
 fn the_matchers_quantiser_gives_the_same_scores() {
     use trefoil_bfv::Embedding;
-    let trials = Protocol::Enrol1.split(&set("lfw_facenet128")).unwrap();
-    let scores = trials.score(|row| Embedding::quantise(row), Embedding::dot).unwrap();
-    assert!(scores == plain_scores(&trials));
+    for name in ["lfw_facenet128", "lfw_arcface512"] {
+        let trials = Protocol::Enrol1.split(&set(name)).unwrap();
+        let scores = trials.score(Embedding::quantise, Embedding::dot).unwrap();
+        assert!(scores == plain_scores(&trials));
+    }
 }
 
 #[test]
@@ -88,20 +92,40 @@ fn facenet_accuracy_is_the_recorded_one() {
 }
 
 #[test]
-fn facenet_thresholds_are_the_recorded_ones() {
-    let trials = Protocol::Enrol1.split(&set("lfw_facenet128")).unwrap();
-    let accuracy = Accuracy::new(&trials, &plain_scores(&trials)).unwrap();
-    let thresholds = [1e-2, 1e-3, 1e-4].map(|fmr| accuracy.at_fmr(fmr).threshold);
-    assert_eq!(thresholds, [11781, 16046, 21362]);
-    let refused = thresholds.map(|threshold| format!("{:.2}", 100.0 * (1.0 - accuracy.at(threshold).tar)));
-    assert_eq!(refused, ["0.31", "2.57", "23.03"]);
-    let of_policy =
-        [2, 3, 4].map(|class| trefoil_types::Threshold::FmrClass(class).refuses("facenet-128", 128));
-    assert_eq!(of_policy.map(|share| format!("{:.2}", 100.0 * share.unwrap())), refused, "those of a policy");
-    let classes = ["2 | 11,781 | 0.31", "3 | 16,046 | 2.57", "4 | 21,362 | 23.03"];
+fn thresholds_of_the_presets_are_the_recorded_ones() {
     let page =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../server/API.md")).unwrap();
-    assert!(classes.iter().all(|row| page.contains(&format!("| {row} % |"))), "the page has these figures");
+    for (model, dimension, recorded, refusals, rows) in [
+        (
+            "facenet-128",
+            128,
+            [11_781, 16_046, 21_362],
+            ["0.31", "2.57", "23.03"],
+            ["2 | 11,781 | 0.31", "3 | 16,046 | 2.57", "4 | 21,362 | 23.03"],
+        ),
+        (
+            "arcface-512",
+            512,
+            [6_253, 8_496, 10_818],
+            ["0.28", "0.42", "1.34"],
+            ["2 | 6,253 | 0.28", "3 | 8,496 | 0.42", "4 | 10,818 | 1.34"],
+        ),
+    ] {
+        let trials = Protocol::Enrol1.split(&set(&format!("lfw_{}", model.replace('-', "")))).unwrap();
+        let accuracy = Accuracy::new(&trials, &plain_scores(&trials)).unwrap();
+        let thresholds = [1e-2, 1e-3, 1e-4].map(|fmr| accuracy.at_fmr(fmr).threshold);
+        assert_eq!(thresholds, recorded);
+        let refused =
+            thresholds.map(|threshold| format!("{:.2}", 100.0 * (1.0 - accuracy.at(threshold).tar)));
+        assert_eq!(refused, refusals);
+        for (class, (threshold, refused)) in (2..).zip(thresholds.iter().zip(&refused)) {
+            let preset = trefoil_types::Threshold::FmrClass(class);
+            assert_eq!(preset.score(model, dimension), Some((*threshold, class)), "that of a policy");
+            let share = preset.refuses(model, dimension).unwrap();
+            assert_eq!(format!("{:.2}", 100.0 * share), *refused, "that of a policy");
+        }
+        assert!(rows.iter().all(|row| page.contains(&format!("| {row} % |"))), "the page has these figures");
+    }
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 use tempfile::TempDir;
-use trefoil_dataset::{DIM, EmbeddingSet, Photographs, Protocol, ProtocolError, Row, SetError};
+use trefoil_dataset::npy::Matrix;
+use trefoil_dataset::{Photographs, Protocol, ProtocolError, SetError};
+
+const DIM: usize = 128;
 
 struct Files {
     folder: TempDir,
@@ -22,8 +25,8 @@ impl Files {
         self.folder.path().join(name)
     }
 
-    fn load(&self) -> Result<EmbeddingSet, SetError> {
-        EmbeddingSet::load(&self.path("x.npy"), &self.path("y.npy"))
+    fn load(&self) -> Result<Photographs, SetError> {
+        Photographs::load(&self.path("x.npy"), &self.path("y.npy"))
     }
 
     fn error(&self) -> String {
@@ -38,24 +41,28 @@ fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 }
 
 /// A row with a single coordinate.
-fn axis(coordinate: usize, value: f32) -> Row {
+fn axis(coordinate: usize, value: f32) -> [f32; DIM] {
     let mut row = [0.0; DIM];
     row[coordinate] = value;
     row
+}
+
+fn photographs(rows: Vec<[f32; DIM]>, persons: Vec<i64>) -> Result<Photographs, SetError> {
+    Photographs::new(Matrix { columns: DIM, values: rows.into_flattened() }, persons)
 }
 
 #[test]
 fn a_set_is_loaded() {
     let rows = [axis(0, 1.0), axis(1, -2.0)];
     let set = Files::new(DIM, rows.as_flattened(), &[4, 9]).load().unwrap();
-    assert_eq!((set.rows(), set.persons()), (rows.as_slice(), [4, 9].as_slice()));
-    assert_eq!(format!("{set:?}"), "EmbeddingSet(Photographs(..))", "no values");
+    assert_eq!((set.row(0), set.row(1), set.persons()), (&rows[0][..], &rows[1][..], [4, 9].as_slice()));
+    assert_eq!(format!("{set:?}"), "Photographs(..)", "no values");
 }
 
 #[test]
 fn what_is_wrong_with_a_set_is_said() {
-    let wide = Files::new(512, &[1.0; 512], &[0]).error();
-    assert!(wide.starts_with("128 columns expected, found 512"), "{wide}");
+    let wide = Files::new(513, &[1.0; 513], &[0]).error();
+    assert!(wide.starts_with("2 to 512 columns expected, found 513"), "{wide}");
     let ids = Files::new(DIM, &[1.0; DIM], &[0, 1]).error();
     assert!(ids.starts_with("1 embeddings but 2 person ids"), "{ids}");
     let mut values = [1.0; 3 * DIM];
@@ -68,9 +75,9 @@ fn what_is_wrong_with_a_set_is_said() {
     assert!(Files::new(DIM, &[0.0; DIM], &[0]).error().starts_with("row 0: all its numbers are zero"));
 
     let swapped = Files::new(DIM, &[1.0; DIM], &[0]);
-    let error = EmbeddingSet::load(&swapped.path("y.npy"), &swapped.path("x.npy")).unwrap_err().to_string();
+    let error = Photographs::load(&swapped.path("y.npy"), &swapped.path("x.npy")).unwrap_err().to_string();
     assert!(error.contains("y.npy") && error.contains("2 dimension(s) expected, found 1"), "{error}");
-    let missing = EmbeddingSet::load(&swapped.path("z.npy"), &swapped.path("y.npy")).unwrap_err().to_string();
+    let missing = Photographs::load(&swapped.path("z.npy"), &swapped.path("y.npy")).unwrap_err().to_string();
     assert!(missing.contains("z.npy"), "{missing}");
 }
 
@@ -114,7 +121,7 @@ fn text_is_read_as_arrays_are_and_its_faults_have_their_line() {
 #[test]
 fn people_are_enrolled_in_order_of_appearance() {
     let rows = vec![axis(0, 1.0), axis(1, 1.0), axis(2, 1.0), axis(3, 1.0), axis(4, 1.0)];
-    let set = EmbeddingSet::new(rows, vec![7, 2, 7, 2, 5]).unwrap();
+    let set = photographs(rows, vec![7, 2, 7, 2, 5]).unwrap();
     let trials = Protocol::Enrol1.split(&set).unwrap();
     let persons = |samples: &[trefoil_dataset::Sample]| samples.iter().map(|s| s.person).collect::<Vec<_>>();
     assert_eq!(persons(&trials.templates), [7, 2, 5]);
@@ -127,7 +134,7 @@ fn people_are_enrolled_in_order_of_appearance() {
 fn three_photos_are_averaged_by_direction() {
     // Lengths differ; only directions count.
     let rows = vec![axis(0, 9.0), axis(0, 0.5), axis(1, 3.0), axis(2, 1.0)];
-    let set = EmbeddingSet::new(rows, vec![1; 4]).unwrap();
+    let set = photographs(rows, vec![1; 4]).unwrap();
     let trials = Protocol::Enrol3.split(&set).unwrap();
     let template = &trials.templates[0].vector;
     let expected = [2.0 / 5f32.sqrt(), 1.0 / 5f32.sqrt()];
@@ -137,12 +144,12 @@ fn three_photos_are_averaged_by_direction() {
 
 #[test]
 fn people_that_cannot_be_enrolled_are_named() {
-    let set = EmbeddingSet::new(vec![axis(0, 1.0); 5], vec![1, 1, 1, 8, 8]).unwrap();
+    let set = photographs(vec![axis(0, 1.0); 5], vec![1, 1, 1, 8, 8]).unwrap();
     let error = Protocol::Enrol3.split(&set).unwrap_err();
     assert_eq!(error.to_string(), "person 8 has 2 row(s), enrol3 needs 3 of each person");
     // Three directions of a plane that add up to nothing.
     let mut opposite = [axis(0, 1.0), axis(1, 1.0), axis(2, 1.0)];
     (opposite[0][1], opposite[1][2], opposite[2][0]) = (-1.0, -1.0, -1.0);
-    let set = EmbeddingSet::new(opposite.to_vec(), vec![1; 3]).unwrap();
+    let set = photographs(opposite.to_vec(), vec![1; 3]).unwrap();
     assert_eq!(Protocol::Enrol3.split(&set), Err(ProtocolError::ZeroLength { person: 1 }));
 }

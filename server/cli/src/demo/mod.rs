@@ -54,7 +54,8 @@ pub struct Arguments {
     /// Matching threads of the service; 0 means one for each physical core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub workers: u16,
-    /// Directory with x.npy (float32, rows x 128, facenet-128) and y.npy (person of each row); default: the set that comes with the program.
+    /// Directory with x.npy (float32, rows x 512, arcface-512) and y.npy (person of each row); default: the set beside the program or in the
+    /// source tree.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Directory for one attestation and the trust root.
@@ -66,9 +67,9 @@ pub struct Arguments {
 }
 
 /// The data set, as a release has it beside the program.
-const DATA_DIR: &str = "data/lfw_facenet128";
+const DATA_DIR: &str = "data/lfw_arcface512";
 /// The data set in the source tree, for programs that were built there and not released.
-const SOURCE_DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/data/lfw_facenet128");
+const SOURCE_DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/data/lfw_arcface512");
 /// Name under which the service attests.
 const ISSUER: &str = "https://auth.demonstration.example";
 /// Streams used of one connection; the service allows 128.
@@ -129,18 +130,18 @@ pub(crate) fn bundled_data() -> PathBuf {
     beside.filter(|folder| folder.is_dir()).unwrap_or_else(|| SOURCE_DATA_DIR.into())
 }
 
-/// The default policy, except for attempt budgets and false-match class: every person is impersonated here as often as they log in, and the
-/// default budget would answer `no_match` to the owner as well. At class 3 both kinds of errors happen, so both are compared.
+/// The default policy, except for attempt budgets: every person is impersonated here as often as they log in, and the
+/// default budget would answer `no_match` to the owner as well.
 fn policy() -> Policy {
     Policy {
-        embedder: "facenet-128".to_owned(),
-        threshold: Threshold::FmrClass(3),
+        embedder: "arcface-512".to_owned(),
+        threshold: Threshold::FmrClass(Threshold::DEFAULT_CLASS),
         audiences: vec![AUDIENCE.to_owned()],
         proof: ProofNeed::Credential,
         level_min: LEVEL,
         attempts: AttemptPolicy::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
-        dimension: trefoil_api::DIM as u32,
+        dimension: 512,
         previous: None,
         sessions_in_memory: None,
         probe: ProbeMode::Plain,

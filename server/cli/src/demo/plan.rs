@@ -6,8 +6,9 @@ use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use std::path::Path;
 use trefoil_api::{Decision, Vector};
-use trefoil_dataset::{Accuracy, EmbeddingSet, Protocol, Row, ScoreMatrix, Trials};
+use trefoil_dataset::{Accuracy, Photographs, Protocol, ScoreMatrix, Trials};
 use trefoil_matching::Embedding;
+use zeroize::Zeroizing;
 
 /// A planned login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Plan {
             path: data.to_owned(),
             cause: cause.to_string(),
         };
-        let set = EmbeddingSet::load(&data.join("x.npy"), &data.join("y.npy")).map_err(|e| unusable(&e))?;
+        let set = Photographs::load(&data.join("x.npy"), &data.join("y.npy")).map_err(|e| unusable(&e))?;
         let mut trials = Protocol::Enrol1.split(&set).map_err(|e| unusable(&e))?;
         let available = trials.templates.len();
         let wanted = people.unwrap_or(available);
@@ -57,8 +58,7 @@ impl Plan {
         trials.templates.truncate(wanted);
         let enrolled: Vec<i64> = trials.templates.iter().map(|template| template.person).collect();
         trials.probes.retain(|probe| enrolled.contains(&probe.person));
-        let scores =
-            trials.score(|row| Embedding::quantise(row), Embedding::dot).map_err(|e| unusable(&e))?;
+        let scores = trials.score(Embedding::quantise, Embedding::dot).map_err(|e| unusable(&e))?;
         let accuracy = Accuracy::new(&trials, &scores)
             .ok_or_else(|| unusable(&"nobody has a second photograph to log in with"))?;
         let attempts = attempts(&trials, &scores, threshold, &mut StdRng::seed_from_u64(seed));
@@ -84,8 +84,9 @@ impl Plan {
 /// An impostor needs a victim.
 pub(super) const PEOPLE_MIN: usize = 2;
 
-fn vector(row: &Row) -> Vector {
-    Vector::new(*row)
+/// The set has vectors of 2 to 512 numbers.
+fn vector(row: &[f32]) -> Vector {
+    Vector::of(Zeroizing::new(row.to_vec())).expect("a vector of the set")
 }
 
 fn attempts(trials: &Trials, scores: &ScoreMatrix, threshold: i32, rng: &mut StdRng) -> Vec<Attempt> {
@@ -117,14 +118,14 @@ mod tests {
     /// Three people with directions of their own; one probe of person 0 and two of person 1.
     fn trials() -> Trials {
         let direction =
-            |person: i64| -> Row { std::array::from_fn(|i| ((i as i64 * (person + 3)) as f32).sin()) };
+            |person: i64| -> Vec<f32> { (0..128).map(|i: i64| ((i * (person + 3)) as f32).sin()).collect() };
         let sample = |person| Sample { person, vector: direction(person) };
         Trials { templates: [0, 1, 2].map(sample).to_vec(), probes: [0, 1, 1].map(sample).to_vec() }
     }
 
     fn plan(seed: u64) -> Vec<Attempt> {
         let trials = trials();
-        let scores = trials.score(|row| Embedding::quantise(row), Embedding::dot).unwrap();
+        let scores = trials.score(Embedding::quantise, Embedding::dot).unwrap();
         attempts(&trials, &scores, 16_046, &mut StdRng::seed_from_u64(seed))
     }
 

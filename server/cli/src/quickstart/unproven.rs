@@ -10,7 +10,6 @@ use trefoil_api::{
 };
 use trefoil_attest::TrustRoot;
 use trefoil_client::{Client, Login};
-use trefoil_dataset::Row;
 use trefoil_host::output;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::login::clock::SystemClock;
@@ -27,7 +26,7 @@ struct Subject {
 
 impl Quickstart {
     /// From the tenant to the verified login.
-    pub(super) fn without_proofs(&self, calls: Calls<'_>, faces: [Row; 2]) -> Result<(), String> {
+    pub(super) fn without_proofs(&self, calls: Calls<'_>, faces: [[f32; 128]; 2]) -> Result<(), String> {
         let file = |name: &str| self.directory.join(name).display().to_string();
         let admin = calls.admin();
         let admin = admin.each_ref().map(String::as_str);

@@ -8,7 +8,7 @@
 use crate::reports;
 use crate::world::*;
 use trefoil_api::{Nonce, Threshold};
-use trefoil_dataset::{EmbeddingSet, Protocol, Trials};
+use trefoil_dataset::{Photographs, Protocol, Trials};
 use trefoil_matching::DIM;
 
 /// Accounts at full volume, as the threat model asks for.
@@ -74,10 +74,11 @@ struct Attack {
 
 impl Attack {
     fn new(trials: &Trials, person: usize) -> Attack {
-        let own = trials.templates[person].vector;
+        let own = trials.templates[person].vector[..].try_into().unwrap();
         // From another place for each account.
         let others = (0..trials.probes.len()).filter(|probe| !trials.is_genuine(*probe, person));
-        let mut strangers: Vec<[f32; DIM]> = others.map(|probe| trials.probes[probe].vector).collect();
+        let mut strangers: Vec<[f32; DIM]> =
+            others.map(|probe| trials.probes[probe].vector[..].try_into().unwrap()).collect();
         let count = strangers.len();
         strangers.rotate_left(person * 61 % count);
         let mut handle = [0; 32];
@@ -218,7 +219,7 @@ fn decisions(reply: &Reply) -> Vec<bool> {
 /// Attacks the first people of the set at this false-match class: the attacks, and the threshold as a cosine.
 async fn attacked(fmr_class: u8, people: std::ops::Range<usize>) -> (Vec<Attack>, f64) {
     let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/data/lfw_facenet128");
-    let set = EmbeddingSet::load(&set.join("x.npy"), &set.join("y.npy")).expect("the repository has it");
+    let set = Photographs::load(&set.join("x.npy"), &set.join("y.npy")).expect("the repository has it");
     let trials = Protocol::Enrol1.split(&set).expect("people with several photographs");
     let policy: trefoil_api::Policy = serde_json::from_value(json!({
         "embedder": "facenet-128", "threshold": {"fmr_class": fmr_class}, "audiences": [AUDIENCE], "proof": "none",

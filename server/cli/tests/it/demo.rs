@@ -4,7 +4,7 @@ use crate::world::*;
 use trefoil_cli::demo::{Arguments, run};
 
 fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/data/lfw_facenet128")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/data/lfw_arcface512")
 }
 
 fn trefoil(arguments: &[&str]) -> Output {
@@ -64,8 +64,8 @@ fn arguments_that_cannot_be_used_are_named() {
             assert!(text.contains(part), "{part} in {text}");
         }
     };
-    refused(&["--people", "1"], &["--people 1", "2 to 352"]);
-    refused(&["--people", "353"], &["--people 353", "2 to 352"]);
+    refused(&["--people", "1"], &["--people 1", "2 to 158"]);
+    refused(&["--people", "159"], &["--people 159", "2 to 158"]);
     refused(&["--people", "many"], &["--people"]);
     refused(&["--concurrency", "0"], &["--concurrency"]);
     refused(&["--workers", "2000"], &["--workers"]);

@@ -2,7 +2,7 @@
 
 use crate::modes::Devices;
 use crate::world::*;
-use trefoil_dataset::{EmbeddingSet, Protocol, Trials};
+use trefoil_dataset::{Photographs, Protocol, Trials};
 use trefoil_matching::Embedding;
 
 /// False-match rate 10^-3 on this set.
@@ -14,7 +14,7 @@ const SHOWN: usize = 12;
 /// The first photographs of people, and others to show.
 fn trials() -> Trials {
     let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/data/lfw_facenet128");
-    let set = EmbeddingSet::load(&set.join("x.npy"), &set.join("y.npy")).expect("the repository has it");
+    let set = Photographs::load(&set.join("x.npy"), &set.join("y.npy")).expect("the repository has it");
     Protocol::Enrol1.split(&set).expect("people with several photographs")
 }
 
@@ -27,7 +27,7 @@ fn shown(trials: &Trials, person: usize) -> Vec<[f32; 128]> {
     let score = |probe: &usize| template.dot(&Embedding::quantise(&trials.probes[*probe].vector).unwrap());
     others.sort_by_cached_key(|probe| -score(probe));
     let own = own.into_iter().take(SHOWN / 2);
-    own.chain(others).take(SHOWN).map(|probe| trials.probes[probe].vector).collect()
+    own.chain(others).take(SHOWN).map(|probe| trials.probes[probe].vector[..].try_into().unwrap()).collect()
 }
 
 async fn decide_as_the_plain_product_does(probe: &str) {
@@ -41,7 +41,7 @@ async fn decide_as_the_plain_product_does(probe: &str) {
     let mut requests = Vec::new();
     let mut wanted = Vec::new();
     for (index, person) in people.iter_mut().enumerate() {
-        person.face = trials.templates[index].vector;
+        person.face = trials.templates[index].vector[..].try_into().unwrap();
         devices.welcome(&service, person).await;
         for (n, face) in (0..).zip(shown(&trials, index)) {
             requests.push(devices.request(&service, person, &face, n));

@@ -4,7 +4,7 @@ use crate::service::{lenient, unlimited};
 use crate::world::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use trefoil_dataset::{EmbeddingSet, Protocol};
+use trefoil_dataset::{Photographs, Protocol};
 use trefoil_matching::Embedding;
 
 /// False-match rate 10^-3 on the bundled set.
@@ -22,13 +22,13 @@ fn calibrated() -> Value {
 /// Photographs of the people of the bundled set that have at least this many.
 fn photographs(least: usize) -> Vec<Vec<[f32; 128]>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/data/lfw_facenet128");
-    let set =
-        EmbeddingSet::load(&folder.join("x.npy"), &folder.join("y.npy")).expect("the repository has it");
+    let set = Photographs::load(&folder.join("x.npy"), &folder.join("y.npy")).expect("the repository has it");
     let trials = Protocol::Enrol1.split(&set).expect("people with several photographs");
     let of = |person: usize| {
         let own = trials.probes.iter().enumerate().filter(|(at, _)| trials.is_genuine(*at, person));
-        let own = own.map(|(_, sample)| sample.vector);
-        std::iter::once(trials.templates[person].vector).chain(own).collect::<Vec<_>>()
+        let own = own.map(|(_, sample)| &sample.vector);
+        let all = std::iter::once(&trials.templates[person].vector).chain(own);
+        all.map(|vector| vector[..].try_into().unwrap()).collect::<Vec<_>>()
     };
     (0..trials.templates.len()).map(of).filter(|photographs| photographs.len() >= least).collect()
 }

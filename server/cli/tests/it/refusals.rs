@@ -2,7 +2,7 @@
 
 use crate::doctor::doctor;
 use crate::world::*;
-use trefoil_dataset::{EmbeddingSet, Protocol};
+use trefoil_dataset::{Photographs, Protocol};
 use trefoil_service::login::clock::SystemClock;
 
 const AUDIENCE: &str = "https://shop.example";
@@ -19,13 +19,15 @@ type People = Vec<([f32; 128], Vec<[f32; 128]>)>;
 /// The first people of a set of photographs. `lfw_facenet128` is of the policy's own model.
 fn people(set: &str) -> People {
     let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/data").join(set);
-    let set = EmbeddingSet::load(&set.join("x.npy"), &set.join("y.npy")).expect("the repository has it");
+    let set = Photographs::load(&set.join("x.npy"), &set.join("y.npy")).expect("the repository has it");
     let trials = Protocol::Enrol1.split(&set).expect("people with several photographs");
     let shown = |person: usize| {
         let own = (0..trials.probes.len()).filter(|probe| trials.is_genuine(*probe, person));
-        own.map(|probe| trials.probes[probe].vector).collect()
+        own.map(|probe| trials.probes[probe].vector[..].try_into().unwrap()).collect()
     };
-    (0..PEOPLE).map(|person| (trials.templates[person].vector, shown(person))).collect()
+    (0..PEOPLE)
+        .map(|person| (trials.templates[person].vector[..].try_into().unwrap(), shown(person)))
+        .collect()
 }
 
 /// A service with one tenant, whose policy is for the class 4 of a model.

@@ -413,7 +413,8 @@ fn renew(subjects: &Subjects, tenant: &Tenant, handle: &Handle) -> Result<Renewe
         other => other?,
     };
     let renewed = unblind(encrypted, share);
-    if (renewed.lane, Some(renewed.epoch)) != (template.lane, tenant.keys.last().map(PublicKey::epoch)) {
+    let expected = (template.lane, template.model, tenant.keys.last().map(PublicKey::epoch));
+    if (renewed.lane, renewed.model, Some(renewed.epoch)) != expected {
         return Err(Refused::fault("the key-holder renewed another template"));
     }
     let (lane, epoch, keys) = (renewed.lane.index() as u8, renewed.epoch, renewed.structure());

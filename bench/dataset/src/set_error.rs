@@ -1,14 +1,9 @@
-//! Embeddings with the person each belongs to.
+//! Why files are not a set of photographs.
 
-use crate::Photographs;
-use crate::npy::{Matrix, NpyError};
+use crate::npy::NpyError;
 use crate::photographs::MAX_FILE_BYTES;
 use std::io;
-use std::path::{Path, PathBuf};
-use trefoil_types::DIM;
-
-/// One embedding as its model produced it: not normalised, not quantised.
-pub type Row = [f32; DIM];
+use std::path::PathBuf;
 
 /// Why files are not an embedding set.
 #[derive(Debug, thiserror::Error)]
@@ -78,42 +73,4 @@ pub enum SetError {
     /// Nothing to work with.
     #[error("the set has no rows")]
     Empty,
-}
-
-/// [`Photographs`] whose vectors have 128 numbers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct EmbeddingSet(Photographs);
-
-impl EmbeddingSet {
-    /// Reads files as [`Photographs::load`].
-    ///
-    /// # Errors
-    /// The first thing that is wrong, with the file and what to do.
-    pub fn load(x_path: &Path, y_path: &Path) -> Result<Self, SetError> {
-        let photographs = Photographs::load(x_path, y_path)?;
-        match photographs.width() {
-            DIM => Ok(Self(photographs)),
-            found => Err(SetError::Columns { expected: "128", found }),
-        }
-    }
-
-    /// Takes rows and their persons.
-    ///
-    /// # Errors
-    /// Those of [`Photographs::new`].
-    pub fn new(rows: Vec<Row>, persons: Vec<i64>) -> Result<Self, SetError> {
-        Photographs::new(Matrix { columns: DIM, values: rows.into_flattened() }, persons).map(Self)
-    }
-
-    /// The embeddings, in file order.
-    #[must_use]
-    pub fn rows(&self) -> &[Row] {
-        self.0.values().as_chunks().0
-    }
-
-    /// The person of each row.
-    #[must_use]
-    pub fn persons(&self) -> &[i64] {
-        self.0.persons()
-    }
 }
