@@ -5,7 +5,7 @@ use std::hint::black_box;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
-use trefoil_bfv::{Decryptor, Embedding, LANES, Masker, TemplateCiphertext};
+use trefoil_bfv::{Decryptor, Embedding, LANES, Masker, TemplateCiphertext, Width};
 use trefoil_kernels::{Cpu, Tier, packed};
 
 use crate::distribution::{Distribution, Times, rounded};
@@ -14,7 +14,7 @@ use crate::stages::Stages;
 use crate::{Failure, Report};
 
 /// Times the arithmetic and compares every score with the clear, on the highest tier and, under names with a tier, on what
-/// machines without it have. Steps are interleaved: each round takes random batches through all of them, so that all see
+/// machines without it have; under names with a width, for vectors of 256 and 512 numbers. Steps are interleaved: each round takes random batches through all of them, so that all see
 /// the same disturbances.
 ///
 /// # Errors
@@ -51,7 +51,7 @@ pub(crate) fn match_stages(args: &Stages, tier: Tier) -> Result<Report, Failure>
     let mut report = Report { summary, result: stages.json("stages_us"), problem };
     report.put(json!({
         "bytes_per_batch": bytes, "gb_per_s": gb_per_s("sum"), "sequential_read_gb_per_s": gb_per_s("sequential_read"),
-        "share_of_sequential_read": rounded(share), "scores": (warmup + iters) * LANES * rig.tiers.len(), "batches_wrong": wrong,
+        "share_of_sequential_read": rounded(share), "scores": (warmup + iters) * LANES * (rig.tiers.len() + rig.wide.len()), "batches_wrong": wrong,
     }));
     Ok(report)
 }
@@ -64,10 +64,19 @@ struct Rig {
     faces: Vec<Embedding>,
     /// Both roles on the highest tier, and after them on each lower one.
     tiers: Vec<Roles>,
+    /// Stores of the wider vectors, as many users, for the highest tier.
+    wide: Vec<Wide>,
     /// The first 32 templates in one ciphertext.
     block: TemplateCiphertext,
     sum: Vec<u64>,
     rng: StdRng,
+}
+
+/// A store of wider vectors.
+struct Wide {
+    steps: [&'static str; 2],
+    store: PlainStore,
+    faces: Vec<Embedding>,
 }
 
 /// Both roles as they compute on one tier.
@@ -98,14 +107,24 @@ impl Rig {
     fn new(users: usize, seed: u64, tier: Tier) -> Result<Self, Failure> {
         let scheme = scheme(tier);
         let mut rng = StdRng::seed_from_u64(seed);
-        let faces = (0..FACES).map(|_| face(&mut rng)).collect::<Result<Vec<_>, _>>()?;
-        let templates = (0..users).map(|user| faces[user % FACES].clone());
-        let store = PlainStore::new(&scheme, templates, &mut rng)?;
+        let mut made = |width| -> Result<_, Failure> {
+            let faces = (0..FACES).map(|_| face(width, &mut rng)).collect::<Result<Vec<_>, _>>()?;
+            let templates = (0..users).map(|user| faces[user % FACES].clone());
+            Ok((PlainStore::new(&scheme, templates, &mut rng)?, faces))
+        };
+        let (store, faces) = made(Width::W128)?;
+        let mut wide = Vec::new();
+        for (width, steps) in
+            [(Width::W256, ["match_256", "keyholder_256"]), (Width::W512, ["match_512", "keyholder_512"])]
+        {
+            let (store, faces) = made(width)?;
+            wide.push(Wide { steps, store, faces });
+        }
         let block = TemplateCiphertext::block(&scheme, &store.templates[..LANES].iter().collect::<Vec<_>>());
         let tiers: Vec<Tier> = Tier::available().filter(|lower| *lower <= tier).collect();
         let tiers = tiers.into_iter().rev().map(|lower| Roles::new(lower, tier)).collect();
         let sum = vec![0; store.bytes(0).len() / packed::RESIDUE_BYTES];
-        Ok(Rig { users, tier, store, faces, tiers, block, sum, rng })
+        Ok(Rig { users, tier, store, faces, tiers, wide, block, sum, rng })
     }
 
     /// One random batch through every step, and whether its scores are right.
@@ -133,6 +152,18 @@ impl Rig {
             let opened = opened?;
             right &= (0..LANES)
                 .all(|lane| opened.scores()[lane] == self.faces[users[lane] % FACES].dot(&probes[lane]));
+        }
+        for Wide { steps, store, faces } in &self.wide {
+            let users = random_users(self.users, &mut self.rng);
+            let probes: Vec<Embedding> =
+                (0..LANES).map(|_| faces[self.rng.random_range(0..FACES)].clone()).collect();
+            let roles = &mut self.tiers[0];
+            let (masked, ns) = timed(|| store.mask(&mut roles.masker, &users, &probes));
+            times.push((steps[0], ns));
+            let (opened, ns) = timed(|| store.open(&mut roles.decryptor, &users, &masked));
+            times.push((steps[1], ns));
+            let opened = opened?;
+            right &= (0..LANES).all(|lane| opened.scores()[lane] == faces[users[lane] % FACES].dot(&probes[lane]));
         }
         Ok((times, right))
     }

@@ -20,9 +20,9 @@ pub(crate) fn scheme(tier: Tier) -> Arc<Scheme> {
     Scheme::new(Params::lanes94(), tier)
 }
 
-/// A face of 128 numbers without a person.
-pub(crate) fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
-    let vector: Vec<f32> = (0..Width::W128.numbers()).map(|_| rng.random::<f32>() - 0.5).collect();
+/// A face of a width without a person.
+pub(crate) fn face(width: Width, rng: &mut StdRng) -> Result<Embedding, Failure> {
+    let vector: Vec<f32> = (0..width.numbers()).map(|_| rng.random::<f32>() - 0.5).collect();
     quantise(&vector)
 }
 

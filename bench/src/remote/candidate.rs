@@ -49,7 +49,7 @@ impl Candidate {
         let key = key.map_err(Failure::in_step("tenant"))?;
         let mut people = Vec::with_capacity(LANES);
         for lane in Lane::all() {
-            let face = face(&mut rng)?;
+            let face = face(trefoil_bfv::Width::W128, &mut rng)?;
             let (blinded, blind) = split(&face, &mut rng);
             let name = TemplateName { tenant, handle: Handle::new(rng.random()), generation: 0 };
             let enrolled = role.enrol(Enrolment { name, lane, model: model(), template: blinded.into() });
@@ -58,7 +58,7 @@ impl Candidate {
         let (matching, failing, wrong) = Default::default();
         let mut own = Candidate { name, role, tenant, key, people, tier, matching, failing, wrong };
         for batch in 0..JOBS as u8 {
-            let stranger = face(&mut rng)?;
+            let stranger = face(trefoil_bfv::Width::W128, &mut rng)?;
             let mut faces: Vec<Embedding> = own.people.iter().map(|(_, face)| face.clone()).collect();
             let job = own.job(batch, &faces)?;
             own.matching.push(job);
