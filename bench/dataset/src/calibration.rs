@@ -21,6 +21,8 @@ pub const COSINE_ONE: f64 = (1 << 30) as f64;
 pub const FALSE_MATCHES_SHOWN: f64 = 30.0;
 /// Largest ratio of a rate that is shown to either end of its interval.
 const SPREAD_SHOWN: f64 = 3.0;
+/// Strangers below the loosest class that a resample looks at: enough for an interval of the equal error rate.
+const STRANGERS_BELOW_MAX: usize = 500_000;
 /// Rows that a block of scores shares, so that it reads each template once.
 const BLOCK: usize = 16;
 
@@ -67,14 +69,6 @@ pub struct Experiment {
     pub quantised: Figures,
 }
 
-/// The width that the matcher pads a vector to, and the length to which it scales vectors of that width: the largest with which the square of
-/// no vector exceeds 32,768 once its numbers are rounded.
-#[must_use]
-pub fn scale(width: usize) -> (usize, f64) {
-    let padded = width.next_power_of_two().max(128);
-    (padded, (32_768_f64.sqrt() - (padded as f64).sqrt() / 2.0).floor())
-}
-
 impl Experiment {
     /// Enrols each person by `protocol`, and compares every other photograph with every template. With three photographs, people who have fewer than
     /// four are left out. `step` is called at most twice for each photograph and each resample.
@@ -108,7 +102,7 @@ impl Experiment {
         let templates: Vec<_> = enrolled.iter().map(template).collect::<Result<_, _>>()?;
         let templates: Vec<&[f32]> = templates.iter().map(|template| &template[..]).collect();
         let probes: Vec<&[f32]> = probes.iter().map(|row| photographs.row(*row)).collect();
-        let (_, scale) = scale(photographs.width());
+        let scale = f64::from(photographs.padded().scale());
         let vectors = scores(&probes, &templates, |v| v, cosine, step);
         let vectors = Figures::of(&vectors, &of, step).ok_or_else(few)?;
         let quantised = scores(&probes, &templates, |v| (scale * v).round() as i16, inner_product, step);
@@ -177,9 +171,18 @@ impl Figures {
         // Resamples look no further than this: the loosest class, and far enough for nearly all to reach their equal error rate.
         let most = (strangers / 100).max((4.0 * equal * strangers as f64) as usize + 10_000);
         let lowest = accuracy.at_accepted(most).threshold;
+        // Below the loosest class, of many strangers only one in so many.
+        let every = most / STRANGERS_BELOW_MAX + 1;
         let row = |probe: usize| {
-            let all = (0..).zip(scores.row(probe)).filter(|(_, score)| **score >= lowest);
-            all.map(move |(template, &score)| Comparison { score, probe: of[probe], template })
+            let all = (0..).zip(scores.row(probe)).map(move |(template, &score)| Comparison {
+                score,
+                probe: of[probe],
+                template,
+            });
+            all.filter(move |one| {
+                let kept = one.score >= thresholds[0] || one.probe == one.template;
+                one.score >= lowest && (kept || (probe + one.template as usize).is_multiple_of(every))
+            })
         };
         let mut best: Vec<Comparison> = (0..scores.probes()).into_par_iter().flat_map_iter(row).collect();
         best.par_sort_unstable_by_key(|comparison| Reverse(comparison.score));
@@ -190,7 +193,7 @@ impl Figures {
             let mut rng = StdRng::seed_from_u64(seed as u64);
             let mut weights = vec![0; own_of.len()];
             own_of.iter().for_each(|_| weights[rng.random_range(0..own_of.len())] += 1);
-            rates(&best, &weights, &own_of, thresholds)
+            rates(&best, every as u64, &weights, &own_of, thresholds)
         };
         let resamples: Vec<Rates> = (0..RESAMPLES).into_par_iter().filter_map(resample).collect();
         let interval = |value: f64, counted_of: usize, rate: &dyn Fn(&Rates) -> f64| {
@@ -222,10 +225,16 @@ struct Rates {
     at: [(f64, f64); 3],
 }
 
-/// Counts `best`, in descending order of scores, with people taken as often as `weights` says: a probe and a template of the persons i and j
-/// count as often as i was drawn, times, if they are strangers, how often j was. `own_of` has the number of each person's probes. `None` if no own
-/// photographs or no strangers were drawn.
-fn rates(best: &[Comparison], weights: &[u32], own_of: &[u32], thresholds: [i32; 3]) -> Option<Rates> {
+/// Counts `best`, in descending order of scores, with people taken as often as `weights` says: a probe and a template of the persons i and j count
+/// as often as i was drawn, times, if they are strangers, how often j was. Below the last threshold `best` has one stranger in `every`. `own_of` has
+/// the number of each person's probes. `None` if no own photographs or no strangers were drawn.
+fn rates(
+    best: &[Comparison],
+    every: u64,
+    weights: &[u32],
+    own_of: &[u32],
+    thresholds: [i32; 3],
+) -> Option<Rates> {
     let sum = |value: fn(u64, u64) -> u64| -> u64 {
         weights.iter().zip(own_of).map(|(weight, own)| value((*weight).into(), (*own).into())).sum()
     };
@@ -239,13 +248,16 @@ fn rates(best: &[Comparison], weights: &[u32], own_of: &[u32], thresholds: [i32;
     };
     let (mut counts, mut at, mut equal) = ((0, 0), [(0, 0); 3], None);
     for same in best.chunk_by(|a, b| a.score == b.score) {
-        let before = counts;
+        let (before, below) = (counts, same[0].score < thresholds[0]);
+        if below && equal.is_some() {
+            break;
+        }
         for &Comparison { probe, template, .. } in same {
             let weight = u64::from(weights[probe as usize]);
             if probe == template {
                 counts.0 += weight;
             } else {
-                counts.1 += weight * u64::from(weights[template as usize]);
+                counts.1 += weight * u64::from(weights[template as usize]) * if below { every } else { 1 };
             }
         }
         at.iter_mut()
@@ -297,26 +309,14 @@ mod tests {
             let share = |of: &[i32], from: i32| {
                 of.iter().filter(|score| **score >= from).count() as f64 / of.len() as f64
             };
-            let rates = rates(&best, &weights, &[2; 3], [4, 6, 8]).unwrap();
+            let rates = rates(&best, 1, &weights, &[2; 3], [4, 6, 8]).unwrap();
             let expected = [4, 6, 8].map(|from| (share(&strangers, from), 1.0 - share(&own, from)));
             assert_eq!(rates.at, expected, "{drawn:?}");
         }
-        assert!(rates(&best, &[3, 0, 0], &[2; 3], [4, 6, 8]).is_none(), "one person has no strangers");
+        assert!(rates(&best, 1, &[3, 0, 0], &[2; 3], [4, 6, 8]).is_none(), "one person has no strangers");
         let scores = ScoreMatrix::new(6, 3, SCORES.concat()).unwrap();
         let accuracy = Accuracy::of(&scores, |probe, template| probe / 2 == template).unwrap();
-        let all = rates(&best, &[1; 3], &[2; 3], [4, 6, 8]).unwrap();
+        let all = rates(&best, 1, &[1; 3], &[2; 3], [4, 6, 8]).unwrap();
         assert_eq!(all.equal, accuracy.equal_error_rate());
-    }
-
-    #[test]
-    fn the_scale_of_each_width_keeps_a_score_in_its_range() {
-        for (width, padded, expected) in
-            [(2, 128, 175.0), (128, 128, 175.0), (129, 256, 173.0), (512, 512, 169.0)]
-        {
-            let (to, scale) = scale(width);
-            assert_eq!((to, scale), (padded, expected));
-            let half = (padded as f64).sqrt() / 2.0;
-            assert!((scale + half).powi(2) <= 32_768.0 && (scale + 1.0 + half).powi(2) > 32_768.0);
-        }
     }
 }
