@@ -69,14 +69,6 @@ pub struct Experiment {
     pub quantised: Figures,
 }
 
-/// The width that the matcher pads a vector to, and the length to which it scales vectors of that width: the largest with which the square of
-/// no vector exceeds 32,768 once its numbers are rounded.
-#[must_use]
-pub fn scale(width: usize) -> (usize, f64) {
-    let padded = width.next_power_of_two().max(128);
-    (padded, (32_768_f64.sqrt() - (padded as f64).sqrt() / 2.0).floor())
-}
-
 impl Experiment {
     /// Enrols each person by `protocol`, and compares every other photograph with every template. With three photographs, people who have fewer than
     /// four are left out. `step` is called at most twice for each photograph and each resample.
@@ -110,7 +102,7 @@ impl Experiment {
         let templates: Vec<_> = enrolled.iter().map(template).collect::<Result<_, _>>()?;
         let templates: Vec<&[f32]> = templates.iter().map(|template| &template[..]).collect();
         let probes: Vec<&[f32]> = probes.iter().map(|row| photographs.row(*row)).collect();
-        let (_, scale) = scale(photographs.width());
+        let scale = f64::from(photographs.padded().scale());
         let vectors = scores(&probes, &templates, |v| v, cosine, step);
         let vectors = Figures::of(&vectors, &of, step).ok_or_else(few)?;
         let quantised = scores(&probes, &templates, |v| (scale * v).round() as i16, inner_product, step);
@@ -233,9 +225,9 @@ struct Rates {
     at: [(f64, f64); 3],
 }
 
-/// Counts `best`, in descending order of scores and with one in `every` stranger below the last threshold, with people taken as often as `weights` says: a probe and a template of the persons i and j
-/// count as often as i was drawn, times, if they are strangers, how often j was. `own_of` has the number of each person's probes. `None` if no own
-/// photographs or no strangers were drawn.
+/// Counts `best`, in descending order of scores, with people taken as often as `weights` says: a probe and a template of the persons i and j count
+/// as often as i was drawn, times, if they are strangers, how often j was. Below the last threshold `best` has one stranger in `every`. `own_of` has
+/// the number of each person's probes. `None` if no own photographs or no strangers were drawn.
 fn rates(
     best: &[Comparison],
     every: u64,
@@ -326,17 +318,5 @@ mod tests {
         let accuracy = Accuracy::of(&scores, |probe, template| probe / 2 == template).unwrap();
         let all = rates(&best, 1, &[1; 3], &[2; 3], [4, 6, 8]).unwrap();
         assert_eq!(all.equal, accuracy.equal_error_rate());
-    }
-
-    #[test]
-    fn the_scale_of_each_width_keeps_a_score_in_its_range() {
-        for (width, padded, expected) in
-            [(2, 128, 175.0), (128, 128, 175.0), (129, 256, 173.0), (512, 512, 169.0)]
-        {
-            let (to, scale) = scale(width);
-            assert_eq!((to, scale), (padded, expected));
-            let half = (padded as f64).sqrt() / 2.0;
-            assert!((scale + half).powi(2) <= 32_768.0 && (scale + 1.0 + half).powi(2) > 32_768.0);
-        }
     }
 }

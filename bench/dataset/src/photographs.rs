@@ -5,12 +5,10 @@ use crate::npy::{Matrix, Npy};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::ops::RangeInclusive;
 use std::path::Path;
+use trefoil_types::{NUMBERS_MAX, Width};
 use zeroize::Zeroizing;
 
-/// Numbers that a vector may have.
-const WIDTHS: RangeInclusive<usize> = 2..=512;
 /// Largest file read: at least 130,000 vectors. Beyond it a set is a data base, not an experiment.
 pub(crate) const MAX_FILE_BYTES: u64 = 256 << 20;
 
@@ -40,7 +38,7 @@ impl Photographs {
     /// [`SetError`]: wrong width, no rows, another number of people, or a row that is not finite or has no direction.
     pub fn new(matrix: Matrix, persons: Vec<i64>) -> Result<Self, SetError> {
         let (width, values) = (matrix.columns, Zeroizing::new(matrix.values));
-        if !WIDTHS.contains(&width) {
+        if Width::of(width).is_none() {
             return Err(SetError::Columns { expected: "2 to 512", found: width });
         }
         let rows = values.len() / width;
@@ -63,6 +61,15 @@ impl Photographs {
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
+    }
+
+    /// The width that the matcher pads them to.
+    ///
+    /// # Panics
+    /// Never: [`Photographs::new`] takes no other width.
+    #[must_use]
+    pub fn padded(&self) -> Width {
+        Width::of(self.width).expect("checked when it was made")
     }
 
     /// The vector of a row.
@@ -109,7 +116,7 @@ fn vectors(text: &str) -> Result<Matrix, LineError> {
     let (mut columns, mut values) = (0, Vec::with_capacity(text.len() / 2 + 1));
     for (line, numbers) in text.lines().enumerate() {
         let before = values.len();
-        for (column, number) in numbers.split(',').take(WIDTHS.end() + 1).enumerate() {
+        for (column, number) in numbers.split(',').take(NUMBERS_MAX + 1).enumerate() {
             let Ok(number) = number.trim().parse() else {
                 let what = format!("column {column} is no number; give numbers with commas, and no heading");
                 return Err((line + 1, what));

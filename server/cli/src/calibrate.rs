@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::{Policy, ProofNeed, Threshold};
-use trefoil_dataset::calibration::{CLASSES, ClassFigures, Experiment, RESAMPLES, scale};
+use trefoil_dataset::calibration::{CLASSES, ClassFigures, Experiment, RESAMPLES};
 use trefoil_dataset::{Photographs, Protocol, ProtocolError};
 use trefoil_host::output;
 
@@ -95,11 +95,12 @@ impl Calibrate {
                 Err(cause) => return Err(text(cause)),
             }
         }
-        let (padded, scale) = scale(photographs.width());
         let head = format!(
-            "{} photographs, vectors of {} numbers, matched as {padded} at scale {scale}\n\n",
+            "{} photographs, vectors of {} numbers, matched as {} at scale {}\n\n",
             report::grouped(photographs.persons().len()),
-            photographs.width()
+            photographs.width(),
+            photographs.padded().numbers(),
+            photographs.padded().scale()
         );
         let report = head + &report::report(&experiments, self.class);
         match self.json {
