@@ -1,9 +1,8 @@
 //! A face in a request, and its form in the tenant's probe mode.
 
-use crate::refused::Refused;
+use crate::refused::{NoFace, Refused};
 use crate::tenants::tenant::ProbeMode;
-use thiserror::Error;
-use trefoil_matching::{Average, AverageError, Embedding, QuantiseError, SealedShare, average};
+use trefoil_matching::{Average, Embedding, QuantiseError, SealedShare, average};
 use trefoil_types::Policy;
 use zeroize::Zeroizing;
 
@@ -17,31 +16,6 @@ pub enum Face {
     Shared(Shares),
     /// Neither or both.
     Unclear,
-}
-
-/// Why vectors are no face of the tenant's model.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NoFace {
-    /// Another number of numbers than the model gives.
-    #[error(
-        "expected {expected} numbers, which model {model} gives, got {given}; base64 has 4 bytes for a number, as `int8` 1"
-    )]
-    Length {
-        /// Which photograph of an enrolment.
-        photograph: Option<usize>,
-        /// The policy's dimension.
-        expected: usize,
-        /// The policy's embedder.
-        model: String,
-        /// Numbers of the vector.
-        given: usize,
-    },
-    /// The vector of a login has no direction, or is none that a model gives.
-    #[error(transparent)]
-    Login(QuantiseError),
-    /// The vectors of an enrolment.
-    #[error(transparent)]
-    Photographs(AverageError),
 }
 
 /// A face in two shares, each uniform by itself.
@@ -90,12 +64,6 @@ impl Face {
             }
             (expected, _) => Err(Refused::ProbeMode { expected }),
         }
-    }
-}
-
-impl From<NoFace> for Refused {
-    fn from(cause: NoFace) -> Refused {
-        Refused::Embedding(cause)
     }
 }
 
