@@ -49,7 +49,8 @@ const MODULI_BITS: [usize; 2] = [54, 55];
 pub(crate) fn peers(args: &Peers, tier: Tier) -> Result<Report, Failure> {
     let Peers { iters, users, seed } = *args;
     let mut rng = StdRng::seed_from_u64(seed);
-    let faces = (0..LANES).map(|_| face(trefoil_bfv::Width::W128, &mut rng)).collect::<Result<Vec<_>, _>>()?;
+    let faces =
+        (0..LANES).map(|_| face(trefoil_bfv::Width::W128, &mut rng)).collect::<Result<Vec<_>, _>>()?;
     let scheme = scheme(tier);
     let templates = (0..users).map(|user| faces[user % LANES].clone());
     let store = PlainStore::new(&scheme, templates, &mut rng)?;
@@ -58,7 +59,8 @@ pub(crate) fn peers(args: &Peers, tier: Tier) -> Result<Report, Failure> {
     let theirs = Theirs::new(&faces)?;
     let (mut times, mut wrong) = ([const { Vec::new() }; 3], 0);
     for _ in 0..iters {
-        let probes = (0..LANES).map(|_| face(trefoil_bfv::Width::W128, &mut rng)).collect::<Result<Vec<_>, _>>()?;
+        let probes =
+            (0..LANES).map(|_| face(trefoil_bfv::Width::W128, &mut rng)).collect::<Result<Vec<_>, _>>()?;
         let chosen = random_users(users, &mut rng);
         let expected: Vec<i32> = faces.iter().zip(&probes).map(|(x, y)| x.dot(y)).collect();
         let placed: Vec<_> = probes.iter().enumerate().collect();

@@ -163,7 +163,8 @@ impl Rig {
             let (opened, ns) = timed(|| store.open(&mut roles.decryptor, &users, &masked));
             times.push((steps[1], ns));
             let opened = opened?;
-            right &= (0..LANES).all(|lane| opened.scores()[lane] == faces[users[lane] % FACES].dot(&probes[lane]));
+            right &=
+                (0..LANES).all(|lane| opened.scores()[lane] == faces[users[lane] % FACES].dot(&probes[lane]));
         }
         Ok((times, right))
     }

@@ -34,7 +34,7 @@ pub mod sessions;
 pub mod subjects;
 pub mod tenants;
 
-pub use refused::{Denied, NotFresh, Refused};
+pub use refused::{Denied, NoFace, NotFresh, Refused};
 pub use service::Service;
 pub use trefoil_types::time;
 

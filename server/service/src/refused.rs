@@ -1,11 +1,10 @@
 //! Why the service refuses a request. The layer above turns a refusal into a problem for the caller.
 
-use crate::subjects::face::NoFace;
 use crate::{AHEAD_S, FRESHNESS_S, time};
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_attest::witness::WitnessError;
-use trefoil_matching::{KeyHolderError, ShareError};
+use trefoil_matching::{AverageError, KeyHolderError, QuantiseError, ShareError};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Refusal};
 use trefoil_storage::store::StoreError;
 use trefoil_types::{OutOfRange, ProbeMode};
@@ -324,6 +323,37 @@ pub enum Refused {
     /// An internal error. The log has the cause.
     #[error("internal error")]
     Fault,
+}
+
+/// Why vectors are no face of the tenant's model.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoFace {
+    /// Another number of numbers than the model gives.
+    #[error(
+        "expected {expected} numbers, which model {model} gives, got {given}; base64 has 4 bytes for a number, as `int8` 1"
+    )]
+    Length {
+        /// Which photograph of an enrolment.
+        photograph: Option<usize>,
+        /// The policy's dimension.
+        expected: usize,
+        /// The policy's embedder.
+        model: String,
+        /// Numbers of the vector.
+        given: usize,
+    },
+    /// The vector of a login has no direction, or is none that a model gives.
+    #[error(transparent)]
+    Login(QuantiseError),
+    /// The vectors of an enrolment.
+    #[error(transparent)]
+    Photographs(AverageError),
+}
+
+impl From<NoFace> for Refused {
+    fn from(cause: NoFace) -> Refused {
+        Refused::Embedding(cause)
+    }
 }
 
 /// Why an upload is refused.

@@ -5,9 +5,8 @@ use trefoil_api::OutOfRange;
 use trefoil_attest::witness::WitnessError;
 use trefoil_matching::{AverageError, KeyHolderError};
 use trefoil_pipeline::{Refusal, RevealRefused, Stale};
-use trefoil_service::Refused;
-use trefoil_service::subjects::face::NoFace;
 use trefoil_service::tenants::tenant::ProbeMode;
+use trefoil_service::{NoFace, Refused};
 use trefoil_storage::store::StoreError;
 use trefoil_wallet::credentials::{ChainError, RootError};
 

@@ -220,7 +220,7 @@ problems! {
         "a field is missing, unknown or out of range",
         "Correct the fields that `errors` points to.";
     EmbeddingInvalid: "embedding-invalid", UNPROCESSABLE_ENTITY, No, None, "The embedding is unusable",
-        "not a face of the tenant's model: another number of numbers, all zeros, NaN or infinite, or many numbers of one size; or photographs without a common direction",
+        "not a face of the tenant's model: too few or too many numbers, all zeros, NaN or infinite, or many numbers of one size; or photographs without a common direction",
         "Send the numbers as the tenant's embedder gives them for one face, neither zeros nor an image.";
     ProbeModeMismatch: "probe-mode-mismatch", UNPROCESSABLE_ENTITY, No, None, "The face does not come as the policy says",
         "the face comes in the other probe mode",

@@ -42,7 +42,7 @@ fn cosine(one: &[f32], other: &[f32]) -> f64 {
     unit(one).iter().zip(unit(other)).map(|(x, y)| x * y).sum()
 }
 
-/// Claim V160: A subject that is enrolled with several photographs has the mean of their directions as its template, and the answer says how
+/// Claim V185: A subject that is enrolled with several photographs has the mean of their directions as its template, and the answer says how
 /// well they agree, whatever their order.
 #[tokio::test(flavor = "multi_thread")]
 async fn three_photographs_are_enrolled_as_one_face() {

@@ -1,10 +1,9 @@
 //! A face in a request, and its form in the tenant's probe mode.
 
-use crate::refused::Refused;
+use crate::refused::{NoFace, Refused};
 use crate::tenants::tenant::ProbeMode;
-use thiserror::Error;
 use trefoil_matching::{
-    Average, AverageError, Embedding, Model, QuantiseError, SealedShare, Share, ShareError, Width, average,
+    Average, Embedding, Model, QuantiseError, SealedShare, Share, ShareError, Width, average,
 };
 use trefoil_types::Policy;
 use zeroize::Zeroizing;
@@ -19,31 +18,6 @@ pub enum Face {
     Shared(Shares),
     /// Neither or both.
     Unclear,
-}
-
-/// Why vectors are no face of the tenant's model.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NoFace {
-    /// Another number of numbers than the model gives.
-    #[error(
-        "expected {expected} numbers, which model {model} gives, got {given}; base64 has 4 bytes for a number, as `int8` 1"
-    )]
-    Length {
-        /// Which photograph of an enrolment.
-        photograph: Option<usize>,
-        /// The policy's dimension.
-        expected: usize,
-        /// The policy's embedder.
-        model: String,
-        /// Numbers of the vector.
-        given: usize,
-    },
-    /// The vector of a login has no direction, or is none that a model gives.
-    #[error(transparent)]
-    Login(QuantiseError),
-    /// The vectors of an enrolment.
-    #[error(transparent)]
-    Photographs(AverageError),
 }
 
 /// A face in two shares, each uniform by itself.
@@ -123,12 +97,6 @@ fn named<'a>(policy: &'a Policy, of: Option<&Model>) -> (&'a str, u32) {
     let mut models = policy.models().map(|(_, embedder, dimension, _)| (embedder, dimension));
     let found = models.find(|(embedder, dimension)| is_it(embedder, *dimension));
     found.unwrap_or((&policy.embedder, policy.dimension))
-}
-
-impl From<NoFace> for Refused {
-    fn from(cause: NoFace) -> Refused {
-        Refused::Embedding(cause)
-    }
 }
 
 /// Refuses a vector of another length than its model gives; `photograph` is its place in an enrolment.
