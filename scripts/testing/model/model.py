@@ -119,7 +119,7 @@ def main(kept: Path, folder: Path) -> None:
         shop = service.tenant(service.make_key(tenant, "enrol", "authenticate")["api_key"])
         people = [Unproven(tenant, secrets.token_bytes(32), AUDIENCE) for _ in range(2)]
         for person, face in zip(people, faces[::2]):
-            shop.enrol(person.handle, face.tolist(), "form 7")
+            shop.enrol(person.handle, [face.tolist()], "form 7")
         for number, person in enumerate(people):
             asked = {"own photograph": faces[1::2][number], "another's": faces[1::2][1 - number], "own with the mean": x[1::2][number]}
             said = {what: login(shop, person, face, service, policy["embedder"]) for what, face in asked.items()}
