@@ -2,11 +2,11 @@
 
 use crate::keys::SubjectKey;
 use crate::lines::Lines;
-use crate::mask::within;
 use crate::masked::{MaskedBatch, MaskedProduct};
 use crate::noise::{BAND_MAX, BAND_MIN};
 use crate::params::PRIMES_MAX;
 use crate::sample::TernarySampler;
+use crate::shape::within;
 use crate::tenant_key::TenantKey;
 use crate::wipe::wipe;
 use crate::{LANES, N, Scheme, Shape, T};

@@ -6,6 +6,7 @@ use crate::masked::MaskedBatch;
 use crate::product;
 use crate::ring::Limb;
 use crate::sample::{ErrorSampler, TernarySampler, flood};
+use crate::shape::within;
 use crate::wipe::wipe;
 use crate::{Basis, Drbg, Embedding, LANES, N, Scheme, Shape, T, Width};
 use std::ops::Range;
@@ -205,15 +206,6 @@ impl Masker {
             add_flood(limb, &flooding[lanes.clone()], out);
         }
     }
-}
-
-/// The requests in these lanes, with their lanes in the ciphertext.
-pub(crate) fn within<T>(
-    lanes: &Range<usize>,
-    requests: impl Iterator<Item = (usize, T)>,
-) -> impl Iterator<Item = (usize, T)> {
-    let inside = requests.filter(|(lane, _)| lanes.contains(lane));
-    inside.map(|(lane, request)| (lane - lanes.start, request))
 }
 
 /// The ciphertexts of a batch.

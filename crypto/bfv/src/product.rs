@@ -13,9 +13,10 @@
 
 use crate::ciphertext::PairCiphertext;
 use crate::lines::Lines;
-use crate::mask::{Masker, Sources, add_flood, within};
+use crate::mask::{Masker, Sources, add_flood};
 use crate::masked::MaskedProduct;
 use crate::sample::flood;
+use crate::shape::within;
 use crate::tenant_key::Zero;
 use crate::wipe::wipe;
 use crate::{LANES, N, Shape, Share};

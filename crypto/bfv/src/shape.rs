@@ -65,6 +65,15 @@ fn all(width: Width) -> impl Iterator<Item = Range<usize>> {
     (0..LANES).step_by(width.lanes()).map(move |first| first..first + width.lanes())
 }
 
+/// The requests in these lanes, with their lanes in the ciphertext.
+pub(crate) fn within<T>(
+    lanes: &Range<usize>,
+    requests: impl Iterator<Item = (usize, T)>,
+) -> impl Iterator<Item = (usize, T)> {
+    let inside = requests.filter(|(lane, _)| lanes.contains(lane));
+    inside.map(|(lane, request)| (lane - lanes.start, request))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

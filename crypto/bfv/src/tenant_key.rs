@@ -6,9 +6,9 @@
 use crate::basis::{expand, scaled, uniform};
 use crate::ciphertext::PairCiphertext;
 use crate::lines::{Lines, Secret};
-use crate::mask::within;
 use crate::masked::to_bytes;
 use crate::sample::{ErrorSampler, TernarySampler};
+use crate::shape::within;
 use crate::wipe::wipe;
 use crate::{Drbg, MasterKey, N, Scheme, Shape, Share, SubjectKey, T, Width};
 use rand::CryptoRng;

@@ -23,9 +23,10 @@ pub use witness::Witness;
 
 use crate::decrypt::Folded;
 use crate::keys::secret_bytes;
-use crate::mask::{add_flood, within};
+use crate::mask::add_flood;
 use crate::masked;
 use crate::sample::sums;
+use crate::shape::within;
 use crate::{
     Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey, TagMaster,
     TemplateCiphertext, Width,

@@ -7,8 +7,8 @@
 //! witness's by `d` times a factor that it does not know.
 
 use super::PIECES;
-use crate::mask::within;
 use crate::sample::flood;
+use crate::shape::within;
 use crate::share::uniform_residue;
 use crate::{
     Basis, LANES, MaskedBatch, MaskedError, Masker, Opened, Placed, Scheme, Shape, Share, T, Tag, TagBasis,
