@@ -226,15 +226,6 @@ pub enum Refused {
         /// Of a share of the model's width.
         expected: usize,
     },
-    /// A login that does not say of which model its vector is, or names another than that of its template.
-    #[error(
-        "the subject is enrolled with model {expected}, and another of the tenant's models gives as many numbers: send a vector of {expected}, and \
-         name it in `embedder`"
-    )]
-    OtherModel {
-        /// The model of the template.
-        expected: String,
-    },
     /// A share that the key-holder cannot open for this request.
     #[error(
         "the share was not sealed to this key-holder for this request, or not lately, or was used before"
@@ -341,6 +332,15 @@ pub enum NoFace {
         model: String,
         /// Numbers of the vector.
         given: usize,
+    },
+    /// A login that does not say of which model its vector is, or names another than that of its template.
+    #[error(
+        "the subject is enrolled with model {expected}, and another of the tenant's models gives as many numbers: send a vector of {expected}, and \
+         name it in `embedder`"
+    )]
+    OtherModel {
+        /// The model of the template.
+        expected: String,
     },
     /// The vector of a login has no direction, or is none that a model gives.
     #[error(transparent)]
