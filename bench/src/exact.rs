@@ -96,7 +96,7 @@ pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
     };
     let trials = protocol.split(&set).map_err(|error| Failure::usage(error.to_string()))?;
     let plain = trials
-        .score(|row| Embedding::quantise(row), Embedding::dot)
+        .score(Embedding::quantise, Embedding::dot)
         .map_err(|error| Failure::usage(format!("an embedding cannot be quantised: {error}")))?;
     let started = Instant::now();
     let (encrypted, bits_wrong) = match mode {

@@ -60,10 +60,6 @@ impl Backing {
 
 /// The probe, in the mode of the tenant's policy.
 #[derive(Clone)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the usual variant is not worth an allocation for each request"
-)]
 pub enum Probe {
     /// Quantised here.
     Plain(Embedding),

@@ -81,10 +81,6 @@ impl Photographs {
         &self.values[row * self.width..][..self.width]
     }
 
-    pub(crate) fn values(&self) -> &[f32] {
-        &self.values
-    }
-
     /// The person of each row. People of a text file are numbered as they appear.
     #[must_use]
     pub fn persons(&self) -> &[i64] {
