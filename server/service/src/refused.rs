@@ -226,12 +226,6 @@ pub enum Refused {
         /// Of a share of the model's width.
         expected: usize,
     },
-    /// A login that does not say of which model its vector is where another gives as many numbers, or names another than that of its template.
-    #[error("the subject is enrolled with model {expected}: send a vector of it and name it in `embedder`")]
-    OtherModel {
-        /// The model of the template.
-        expected: String,
-    },
     /// A share that the key-holder cannot open for this request.
     #[error(
         "the share was not sealed to this key-holder for this request, or not lately, or was used before"
@@ -338,6 +332,12 @@ pub enum NoFace {
         model: String,
         /// Numbers of the vector.
         given: usize,
+    },
+    /// A login that does not say of which model its vector is where another gives as many numbers, or names another than that of its template.
+    #[error("the subject is enrolled with model {expected}: send a vector of it and name it in `embedder`")]
+    OtherModel {
+        /// The model of the template.
+        expected: String,
     },
     /// The vector of a login has no direction, or is none that a model gives.
     #[error(transparent)]

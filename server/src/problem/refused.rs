@@ -80,7 +80,6 @@ impl From<Refused> for Problem {
             Refused::ProbeMode { expected } => return probe_mode(*expected),
             Refused::Embedding(cause) => return at(&face_at(cause), Code::EmbeddingInvalid, &refused),
             Refused::OpenShare(_) => return at("/shares/open", Code::ShareRefused, &refused),
-            Refused::OtherModel { .. } => return at("/embedder", Code::EmbeddingInvalid, &refused),
             Refused::SealedShareLength { .. } => return at("/shares/sealed", Code::ShareRefused, &refused),
             Refused::SealedForAnother => {
                 let detail = format!("{refused}: seal again, to the key of /v1/fhe/keys");
@@ -130,6 +129,7 @@ fn face_at(cause: &NoFace) -> String {
         NoFace::Photographs(AverageError::Photograph { at, .. } | AverageError::Length { at, .. })
         | NoFace::Length { photograph: Some(at), .. } => format!("/embeddings/{at}"),
         NoFace::Length { photograph: None, .. } | NoFace::Login(_) => "/embedding".to_owned(),
+        NoFace::OtherModel { .. } => "/embedder".to_owned(),
     }
 }
 
