@@ -333,11 +333,8 @@ pub enum NoFace {
         /// Numbers of the vector.
         given: usize,
     },
-    /// A login that does not say of which model its vector is, or names another than that of its template.
-    #[error(
-        "the subject is enrolled with model {expected}, and another of the tenant's models gives as many numbers: send a vector of {expected}, and \
-         name it in `embedder`"
-    )]
+    /// A login that does not say of which model its vector is where another gives as many numbers, or names another than that of its template.
+    #[error("the subject is enrolled with model {expected}: send a vector of it and name it in `embedder`")]
     OtherModel {
         /// The model of the template.
         expected: String,

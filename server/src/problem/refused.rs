@@ -56,7 +56,7 @@ impl From<Refused> for Problem {
             Refused::RootOvertaken => Code::RootGenerationStale,
             Refused::NoProofs => Code::ProofModeMismatch,
             Refused::NonceUsedBySubject => Code::NonceReplayed,
-            Refused::SessionUnknown => Code::SessionUnknown,
+            Refused::SessionUnknown | Refused::SessionNotOpened => Code::SessionUnknown,
             Refused::SessionEnded => Code::SessionExpired,
             Refused::Proof(_) => Code::ProofRejected,
             Refused::DistinctFailures { .. } => Code::DistinctFailures,
@@ -89,7 +89,6 @@ impl From<Refused> for Problem {
             Refused::TemplateExists => Code::TemplateExists,
             Refused::IdempotencyInFlight => Code::IdempotencyInFlight,
             Refused::IdempotencyKeyReused => Code::IdempotencyKeyReused,
-            Refused::SessionNotOpened => Code::SessionUnknown,
             Refused::Login(why) => return login(*why),
             Refused::Unsealed => Code::Unsealed,
             Refused::TemplateChanging

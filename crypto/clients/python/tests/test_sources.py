@@ -1,4 +1,4 @@
-"""The source of a login, which the application names and by which the service limits failures."""
+"""What the application says of a login: its source, by which the service limits failures, and its model."""
 
 import secrets
 
@@ -48,3 +48,26 @@ def test_a_source_is_a_short_text(service: Service) -> None:
             tenant.authenticate_many([Attempt(subject, OWN, nonce(), wrong)])
     with pytest.raises(TypeError, match="source is a text, .* not bytes"):
         tenant.decide(subject, OWN, nonce(), source=b"x")
+
+
+def test_the_model_of_a_face_is_named_in_each_form(service: Service) -> None:
+    tenant_id = service.make_tenant(UNPROVEN)
+    tenant = service.tenant(service.make_key(tenant_id, "enrol", "authenticate")["api_key"])
+    person = Unproven(tenant_id, secrets.token_bytes(32), AUDIENCE)
+    tenant.enrol(person.handle, [OWN], "form 7")
+    own, other = (Attempt(person, OWN, nonce(), embedder=name) for name in (UNPROVEN["embedder"], "another"))
+    problems = [
+        refused("embedding-invalid", tenant.authenticate, person, OWN, nonce(), embedder="another"),
+        refused("embedding-invalid", tenant.decide, person, OWN, nonce(), embedder="another"),
+        *tenant.authenticate_many([other]),
+        *tenant.decide_many([other]),
+    ]
+    assert len(problems) == 4
+    for problem in problems:
+        assert isinstance(problem, Problem) and problem.code == "embedding-invalid"
+        assert problem.errors[0].pointer.endswith("/embedder"), problem.errors
+    assert tenant.authenticate(person, OWN, nonce(), embedder=own.embedder).is_match
+    (login,) = tenant.authenticate_many([own])
+    assert not isinstance(login, Problem) and login.is_match
+    with pytest.raises(TypeError, match="embedder is a text, .* not int"):
+        tenant.decide(person, OWN, nonce(), embedder=7)

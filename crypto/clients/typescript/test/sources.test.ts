@@ -1,4 +1,4 @@
-/** The source of a login, which the application names and by which the service limits failures. */
+/** What the application says of a login: its source, by which the service limits failures, and its model. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -68,4 +68,33 @@ test("a source that failed for ten people is refused by its name in each form", 
     await assert.rejects(tenant.authenticate(last, OWN, nonce(), { source: wrong }), /source is a text of 1 to 64 bytes/);
     await assert.rejects(tenant.authenticateMany([{ ...shown, source: wrong }]), /source is a text of 1 to 64 bytes/);
   }
+});
+
+test("the model of a face is named in each form", async () => {
+  const trustRoot = TrustRoot.fromJson(new TextDecoder().decode(file(place, "trust-root.json")));
+  const fetch = fetchWith({ ca: file(place, "trefoil-data/tls-certificate.pem") });
+  const tenantId = makeTenant(place, { ...POLICY, proof: "none" });
+  const { apiKey } = makeKey(place, tenantId, "enrol", "authenticate");
+  const tenant = new Tenant({ url: place.url, apiKey, trustRoot, fetch });
+  const session: Unproven = { tenant: tenantId, handle: nonce(), audience: AUDIENCE };
+  await tenant.enrol(session.handle, [OWN], "form 7");
+  const shown = (embedder: string) => ({ session, embedding: OWN, nonce: nonce(), embedder });
+  const embedder = "another";
+  const problems = [
+    await refused("embedding-invalid", tenant.authenticate(session, OWN, nonce(), { embedder })),
+    await refused("embedding-invalid", tenant.decide(session, OWN, nonce(), { embedder })),
+    ...(await tenant.authenticateMany([shown(embedder)])),
+    ...(await tenant.decideMany([shown(embedder)])),
+  ];
+  assert.equal(problems.length, 4);
+  for (const problem of problems) {
+    assert(problem instanceof Problem && problem.code === "embedding-invalid");
+    assert.match(problem.errors[0]?.pointer ?? "", /\/embedder$/);
+  }
+  const own = { embedder: POLICY.embedder };
+  assert.equal((await tenant.authenticate(session, OWN, nonce(), own)).decision, "match");
+  const [login] = await tenant.authenticateMany([shown(POLICY.embedder)]);
+  assert(login !== undefined && !(login instanceof Problem) && login.decision === "match");
+  const wrong = { embedder: "" };
+  await assert.rejects(tenant.decide(session, OWN, nonce(), wrong), /embedder is a text of 1 to 64 bytes/);
 });

@@ -23,7 +23,7 @@ async fn rotations_end_while_subjects_come_and_go_and_raise_the_generation_of_wh
             handle[..2].copy_from_slice(&[round as u8, number as u8]);
             hex::encode(handle)
         };
-        let face = std::array::from_fn(|k| ((k * 7919) % 1009) as f32 - 504.0);
+        let face: [f32; 128] = std::array::from_fn(|k| ((k * 7919) % 1009) as f32 - 504.0);
         let enrolled = (0..SUBJECTS).map(async |number| {
             let handle = handle(number);
             service.public.enrol(hex::decode(&handle).unwrap(), &face, &handle).await.is(201)

@@ -346,7 +346,7 @@ impl World {
     /// Enrols under this handle.
     async fn template(&self, node: usize, handle: [u8; 32], person: &Person) -> Option<Reply> {
         let (public, key) = (self.public(node), hex::encode(handle));
-        let template = (&person.face, "form 7");
+        let template = (&person.face[..], "form 7");
         let sending = public.try_template(Method::POST, handle, template, &key);
         tokio::time::timeout(ANSWER_MAX, sending).await.ok()?.ok()
     }

@@ -171,16 +171,16 @@ impl Endpoint {
         &self,
         method: Method,
         handle: impl AsRef<[u8]>,
-        (face, consent): (&[f32; 128], &str),
+        (face, consent): (&[f32], &str),
         key: &str,
     ) -> Result<Reply, Box<dyn std::error::Error>> {
-        let body = json!({"embeddings": [Vector::new(*face)], "consent_ref": consent}).to_string();
+        let body = json!({"embeddings": [vector(face)], "consent_ref": consent}).to_string();
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle));
         self.try_send(method, &path, &[("idempotency-key", key)], body).await
     }
 
     /// Enrols a face under a handle.
-    pub(crate) async fn enrol(&self, handle: impl AsRef<[u8]>, face: &[f32; 128], key: &str) -> Reply {
+    pub(crate) async fn enrol(&self, handle: impl AsRef<[u8]>, face: &[f32], key: &str) -> Reply {
         self.try_template(Method::POST, handle, (face, "form 7"), key).await.unwrap()
     }
 
@@ -257,6 +257,11 @@ impl Reply {
         );
         problem
     }
+}
+
+/// A face of any length.
+pub(crate) fn vector(face: &[f32]) -> Vector {
+    Vector::of(face.to_vec().into()).expect("2 to 512 numbers")
 }
 
 pub(crate) fn answer(reply: &Reply) -> Authenticated {

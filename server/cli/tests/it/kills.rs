@@ -30,7 +30,7 @@ async fn enrol(customer: &Customer, person: &Person, told: &mut Told, count: &At
             ..*person
         };
         let (key, path) = (hex::encode(somebody.handle), service::templates_path(&somebody));
-        let template = (&person.face, "form 7");
+        let template = (&person.face[..], "form 7");
         let sent = customer.public.try_template(Method::POST, somebody.handle, template, &key);
         let Ok(reply) = sent.await else { return };
         assert_eq!(reply.status, 201, "{}", reply.text());

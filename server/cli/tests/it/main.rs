@@ -65,6 +65,7 @@ mod lost_answers;
 mod malformed;
 mod members;
 mod mistakes;
+mod models;
 mod modes;
 mod nodes;
 mod operators;

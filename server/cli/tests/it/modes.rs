@@ -15,7 +15,7 @@ fn split() -> Value {
 }
 
 /// The key that devices seal to, as the service serves it.
-async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
+pub(crate) async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
     let keys = service.public.get(&format!("/v1/fhe/keys/{}", hex::encode(service.tenant))).await.is(200);
     let keys = keys.json();
     let bytes: Base64 = serde_json::from_value(keys["sealing_key"].clone()).unwrap();
@@ -24,7 +24,7 @@ async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
 }
 
 /// Enrols a face that the device has split.
-async fn enrol(service: &Customer, key: &SealingKey, handle: &Handle, face: &[f32; 128]) {
+pub(crate) async fn enrol(service: &Customer, key: &SealingKey, handle: &Handle, face: &[f32]) {
     let name = hex::encode(rand::random::<[u8; 16]>());
     let issued_at = service.clock.unix_s();
     let context = Context::template(&service.tenant, handle, name.as_bytes(), issued_at);
@@ -44,11 +44,11 @@ async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
 }
 
 /// A request whose probe the device has split.
-fn shared(
+pub(crate) fn shared(
     service: &Customer,
     key: &SealingKey,
     person: &Person,
-    face: &[f32; 128],
+    face: &[f32],
     nonce: u64,
 ) -> Authentication {
     let mut request = service.request(person, face, nonce);
@@ -91,7 +91,7 @@ impl Devices {
         &self,
         service: &Customer,
         person: &Person,
-        face: &[f32; 128],
+        face: &[f32],
         nonce: u64,
     ) -> Authentication {
         match self {

@@ -79,7 +79,7 @@ async fn three_photographs_are_enrolled_as_one_face() {
         let mut decided = Vec::new();
         for face in &shown {
             nonce += 1;
-            decided.push(service.login(person, face, nonce).await.decision());
+            decided.push(service.login(person, *face, nonce).await.decision());
         }
         decided
     };

@@ -34,7 +34,7 @@ async fn revoke(service: &Customer, handle: &Handle) -> Reply {
     service.public.send(Method::POST, &path(handle, "/revoke"), &[], "").await
 }
 
-async fn replace(service: &Customer, handle: &Handle, face: &[f32; 128], key: &str) -> Value {
+async fn replace(service: &Customer, handle: &Handle, face: &[f32], key: &str) -> Value {
     let face = (face, "form 8");
     let replaced = service.public.try_template(Method::PUT, handle, face, key).await.unwrap();
     replaced.is(200).json()

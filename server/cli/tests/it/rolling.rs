@@ -271,7 +271,7 @@ impl Callers {
         let path = templates_path(&self.comes);
         for number in 0.. {
             let key = format!("enrolment-{number}");
-            let (handle, face, kind) = (self.comes.handle, (&self.comes.face, "form 7"), "enrolments");
+            let (handle, face, kind) = (self.comes.handle, (&self.comes.face[..], "form 7"), "enrolments");
             for _ in 0..2 {
                 let sent =
                     async || self.public.try_template(Method::POST, handle, face, &key).await.map_err(broken);

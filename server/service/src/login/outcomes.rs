@@ -14,7 +14,7 @@
 use crate::login::logins::Logins;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
-use trefoil_types::TenantId;
+use trefoil_types::{TenantId, Threshold};
 
 /// Logins from which on a share says something.
 pub const LOGINS_MIN: u64 = 100;
@@ -75,6 +75,15 @@ fn limit(share: Option<f64>) -> f64 {
     share.map_or(UNKNOWN_LIMIT, |share| share + (share + 0.02).min(0.1))
 }
 
+/// Of a policy's models the one that explains most refusals, with its share: nobody counts who failed with which.
+fn explaining<'a>(
+    models: impl Iterator<Item = (&'static str, &'a str, u32, Threshold)>,
+) -> (String, Option<f64>) {
+    let shares = models.map(|(_, name, dimension, threshold)| (name, threshold.refuses(name, dimension)));
+    let most = shares.max_by(|(_, one), (_, other)| limit(*one).total_cmp(&limit(*other)));
+    most.map(|(name, share)| (name.to_owned(), share)).unwrap_or_default()
+}
+
 /// What is known of one tenant.
 #[derive(Clone, Debug)]
 pub struct TenantOutcomes {
@@ -90,7 +99,8 @@ pub struct TenantOutcomes {
     pub day: Outcomes,
     /// The logins in which more were refused than the policy's model explains, and whether they are those of the hour.
     pub excess: Option<(Outcomes, bool)>,
-    /// The policy's model, and the share of the right people that it refuses at the policy's threshold, if it is known.
+    /// The policy's model, of two the one that explains more refusals, and the share of the right people that it refuses at its threshold, if
+    /// that is known.
     pub model: (String, Option<f64>),
 }
 
@@ -170,10 +180,9 @@ impl Logins {
                     // What was refused under another threshold says nothing about this one.
                     *own = begun(now);
                 }
-                let embedder = tenant.policy.embedder.clone();
-                let share = tenant.policy.threshold.refuses(&embedder, tenant.policy.dimension);
-                let ([hour, day], excess) = own.look(now, now_s, limit(share));
-                let (name, model) = (tenant.name.clone(), (embedder, share));
+                let model = explaining(tenant.policy.models());
+                let ([hour, day], excess) = own.look(now, now_s, limit(model.1));
+                let name = tenant.name.clone();
                 Some(TenantOutcomes { tenant: tenant.id, name, all: now, hour, day, excess, model })
             })
             .collect();
@@ -187,7 +196,6 @@ mod tests {
     use super::*;
     use rand::rngs::StdRng;
     use rand::{RngExt as _, SeedableRng as _};
-    use trefoil_types::Threshold;
 
     /// The share of ArcFace vectors, cut to 128 numbers, whose own person the class refuses.
     const ARCFACE_AT_4: f64 = 0.537;
@@ -198,6 +206,16 @@ mod tests {
 
     fn limit_of(threshold: Threshold) -> f64 {
         limit(threshold.refuses("facenet-128", 128))
+    }
+
+    #[test]
+    fn two_models_explain_as_many_refusals_as_the_one_that_refuses_more() {
+        let present = ("", "arcface-512", 512, Threshold::FmrClass(4));
+        let with = |previous| explaining([present, ("/previous", "facenet-128", 128, previous)].into_iter());
+        assert_eq!(with(Threshold::FmrClass(3)), ("facenet-128".to_owned(), Some(0.0257)));
+        assert_eq!(with(Threshold::FmrClass(2)), ("arcface-512".to_owned(), Some(0.0134)));
+        let calibrated = Threshold::Calibrated { score: 18_000, fmr_class: 3 };
+        assert_eq!(with(calibrated), ("facenet-128".to_owned(), None), "half of all are explained");
     }
 
     /// At which logins, looked at after each of them, the finding comes and goes.

@@ -75,8 +75,8 @@ impl Face {
 }
 
 /// Refuses a login that names another model than its template's, or none where lengths do not tell.
-pub(crate) fn check_named(policy: &Policy, of: Option<&Model>, given: Option<&str>) -> Result<(), NoFace> {
-    let (embedder, dimension) = named(policy, of);
+pub(crate) fn check_named(policy: &Policy, of: &Model, given: Option<&str>) -> Result<(), NoFace> {
+    let (embedder, dimension) = named(policy, Some(of));
     let alike = policy.models().filter(|(_, _, numbers, _)| *numbers == dimension).count() > 1;
     match given {
         None if !alike => Ok(()),

@@ -145,6 +145,17 @@ export interface Unproven {
   readonly account?: Uint8Array;
 }
 
+/** What an application may say of a login. */
+export interface Names {
+  /**
+   * Where your user is, under a name of your choice, such as a keyed hash of the address: 1 to 64 bytes. The service limits failures by
+   * it.
+   */
+  readonly source?: string;
+  /** The model of the face: needed where two models of the tenant give as many numbers. */
+  readonly embedder?: string;
+}
+
 /** A login as it is sent. */
 export interface Signed {
   readonly body: {
@@ -155,6 +166,7 @@ export interface Signed {
     readonly embedding: SentEmbedding;
     readonly attestation: AttestationForm | "none";
     readonly source?: string;
+    readonly embedder?: string;
     /** Of a login in a session, and of no other. */
     readonly session_id?: string;
     readonly mac?: string;
@@ -170,7 +182,7 @@ export function signed(
   nonce: Uint8Array,
   issuedAt: number,
   attestation: AttestationForm | "none",
-  source?: string,
+  names: Names = {},
 ): Signed {
   const { handle, audience } = subject;
   const name = new TextEncoder().encode(audience);
@@ -183,7 +195,7 @@ export function signed(
     issued_at: issuedAt,
     embedding: sentEmbedding(probe),
     attestation,
-    ...(source === undefined ? {} : { source }),
+    ...names,
   };
   if ("mac" in subject) {
     const covered = [subject.sessionId, ...ofAll];

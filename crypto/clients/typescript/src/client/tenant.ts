@@ -10,7 +10,15 @@ import { type Verified, verify, verifyWithSeal } from "../verify.js";
 import { type Answer, identifier } from "./answer.js";
 import { type Attempt, entryProblem, login } from "./attempt.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
-import { type AttestationForm, type Embedding, type Proof, sentEmbedding, type Session, type Unproven } from "./login.js";
+import {
+  type AttestationForm,
+  type Embedding,
+  type Names,
+  type Proof,
+  sentEmbedding,
+  type Session,
+  type Unproven,
+} from "./login.js";
 import { type Receipt, receipt, seconds } from "./receipts.js";
 import { Transport, withJson } from "./transport.js";
 
@@ -83,11 +91,9 @@ interface Answered<A> {
 }
 
 /** What else a login may say. */
-export interface LoginOptions {
+export interface LoginOptions extends Names {
   /** `full` by default. */
   readonly attestation?: AttestationForm;
-  /** That of an {@link Attempt}. */
-  readonly source?: string;
 }
 
 /** How to reach the service as a tenant. */
@@ -219,9 +225,9 @@ export class Tenant {
     session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
-    { attestation = "full", source }: LoginOptions = {},
+    { attestation = "full", ...names }: LoginOptions = {},
   ): Promise<Login> {
-    const attempt = { session, embedding, nonce, source };
+    const attempt = { session, embedding, nonce, ...names };
     const { answer, requestDigest } = await this.#answered(attempt, attesting(attestation));
     return this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
   }
@@ -231,9 +237,9 @@ export class Tenant {
     session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
-    { source }: Pick<LoginOptions, "source"> = {},
+    names: Names = {},
   ): Promise<Decided> {
-    return decided((await this.#answered({ session, embedding, nonce, source }, "none")).answer);
+    return decided((await this.#answered({ session, embedding, nonce, ...names }, "none")).answer);
   }
 
   async #answered(attempt: Attempt, attestation: AttestationForm | "none"): Promise<Answered<Answer>> {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ._errors import Problem
 from ._json import Answer
-from ._login import Embedding, Session, Unproven
+from ._login import Embedding, Session, Unproven, named
 from ._transport import described
 
 
@@ -21,6 +21,12 @@ class Attempt:
     source: str | None = field(default=None, repr=False)
     """Where your user is, under a name of your choice, such as a keyed hash of the address: 1 to 64 bytes. The service limits failures
     by it."""
+    embedder: str | None = None
+    """The model of the face: needed where two models of the tenant give as many numbers."""
+
+    def names(self) -> dict[str, str]:
+        """What the application says of the login, checked."""
+        return named(source=self.source, embedder=self.embedder)
 
 
 def checked(nonce: bytes) -> bytes:

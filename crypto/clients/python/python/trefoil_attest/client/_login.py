@@ -7,9 +7,10 @@ import hashlib
 import math
 import struct
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
+from types import MappingProxyType
 from typing import Literal
 
 Embedding = Iterable[float] | bytes
@@ -20,7 +21,7 @@ Form = Literal["full", "compact"]
 
 NUMBERS_MIN, NUMBERS_MAX = 2, 512
 STATEMENT_BYTES = 191
-SOURCE_BYTES_MAX = 64
+NAME_BYTES_MAX = 64
 
 
 def sha3(*parts: bytes) -> bytes:
@@ -81,13 +82,14 @@ def probe_digest(embedding: Embedding) -> bytes:
     return sha3(b"trefoil/probe/1", Vector.of(embedding).packed)
 
 
-def named(source: str | None) -> str | None:
-    """A source that can be sent."""
-    if source is not None and not isinstance(source, str):
-        raise TypeError(f"source is a text, such as a keyed hash of the user's address, not {type(source).__name__}")
-    if source is not None and (not 1 <= len(source.encode()) <= SOURCE_BYTES_MAX or any(map(is_control, source))):
-        raise ValueError(f"source has 1 to {SOURCE_BYTES_MAX} bytes of UTF-8 and no control characters")
-    return source
+def named(**names: str | None) -> dict[str, str]:
+    """Those that are given, which can be sent."""
+    for name, given in names.items():
+        if given is not None and not isinstance(given, str):
+            raise TypeError(f"{name} is a text, such as API.md describes, not {type(given).__name__}")
+        if given is not None and (not 1 <= len(given.encode()) <= NAME_BYTES_MAX or any(map(is_control, given))):
+            raise ValueError(f"{name} has 1 to {NAME_BYTES_MAX} bytes of UTF-8 and no control characters")
+    return {name: given for name, given in names.items() if given is not None}
 
 
 def is_control(character: str) -> bool:
@@ -179,7 +181,7 @@ def signed(
     nonce: bytes,
     issued_at: int,
     attestation: Form | Literal["none"],
-    source: str | None = None,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[dict[str, object], bytes]:
     """The body of a login with this probe, and its request digest."""
     digest, audience = sha3(b"trefoil/probe/1", probe.packed), session.audience.encode()
@@ -192,8 +194,7 @@ def signed(
         "embedding": probe.sent,
         "attestation": attestation,
     }
-    if source is not None:
-        body["source"] = source
+    body |= names
     if isinstance(session, Unproven):
         return body, sha3(b"trefoil/unproven-request/1", session.tenant, of_all)
     covered = session.id + of_all

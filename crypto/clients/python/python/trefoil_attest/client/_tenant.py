@@ -14,7 +14,7 @@ from .. import DecodeError, Policy, Seal, TrustRoot, Verified, verify, verify_wi
 from ._attempt import Attempt, checked, entry_problem
 from ._errors import Problem, UnexpectedAnswer
 from ._json import Answer, identifier
-from ._login import Embedding, Form, Proof, Session, Unproven, Vector, named, signed
+from ._login import Embedding, Form, Proof, Session, Unproven, Vector, signed
 from ._receipts import Receipt, receipt
 from ._transport import Request, Transport, json_request
 
@@ -213,28 +213,35 @@ class Tenant:
         *,
         attestation: Form = "full",
         source: str | None = None,
+        embedder: str | None = None,
     ) -> Login:
-        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too. `source` is that
-        of an `Attempt`.
+        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too. `source` and
+        `embedder` are those of an `Attempt`.
 
         A login in a session has a credential proof, or is refused. One of an `Unproven` subject is at a tenant without proofs.
         """
-        answer, digest = self._answered(Attempt(session, embedding, nonce, source), attesting(attestation))
+        answer, digest = self._answered(Attempt(session, embedding, nonce, source, embedder), attesting(attestation))
         return self._login(answer, session, nonce, digest, self.seal)
 
     def decide(
-        self, session: Session | Unproven, embedding: Embedding, nonce: bytes, *, source: str | None = None
+        self,
+        session: Session | Unproven,
+        embedding: Embedding,
+        nonce: bytes,
+        *,
+        source: str | None = None,
+        embedder: str | None = None,
     ) -> Decided:
         """As `authenticate`, without the attestation: nothing is verified, and the answer is believed because it came over TLS."""
-        return decided(self._answered(Attempt(session, embedding, nonce, source), "none")[0])
+        return decided(self._answered(Attempt(session, embedding, nonce, source, embedder), "none")[0])
 
     def _answered(self, attempt: Attempt, attestation: Form | Literal["none"]) -> tuple[Answer, bytes]:
         """The answer to a login, and its request digest."""
-        session, nonce, source = attempt.session, checked(attempt.nonce), named(attempt.source)
+        session, nonce, names = attempt.session, checked(attempt.nonce), attempt.names()
         probe = Vector.of(attempt.embedding)
         deadline = self._transport.deadline()
         while True:
-            body, digest = signed(session, probe, nonce, int(time.time()), attestation, source)
+            body, digest = signed(session, probe, nonce, int(time.time()), attestation, names)
             request = json_request("POST", "/v1/authentications", body)
             try:
                 return self._transport.json(request), digest
@@ -281,7 +288,7 @@ class Tenant:
                 checked(attempt.nonce),
                 now,
                 attestation,
-                named(attempt.source),
+                attempt.names(),
             )
             for attempt in attempts
         ]
