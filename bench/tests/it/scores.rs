@@ -42,8 +42,9 @@ fn the_arithmetic_is_timed_and_its_scores_verified() {
         })
         .collect();
     let all = ["sequential_read", "sum", "match", "match_prepacked", "keyholder"];
-    of.has_keys("/arithmetic/stages_us", &[&all, &names[..]].concat());
-    assert_eq!(of.number("/arithmetic/scores"), 128.0 * (1 + lower.len()) as f64);
+    let wide = ["match_256", "keyholder_256", "match_512", "keyholder_512"];
+    of.has_keys("/arithmetic/stages_us", &[&all[..], &wide, &names].concat());
+    assert_eq!(of.number("/arithmetic/scores"), 128.0 * (3 + lower.len()) as f64);
     assert_eq!(of.number("/arithmetic/batches_wrong"), 0.0);
     assert_eq!(*of.at("/bytes_per_batch"), 32 * 49_152);
     assert!(of.number("/gb_per_s") > 0.0 && of.number("/share_of_sequential_read") > 0.0);

@@ -80,7 +80,7 @@ impl Case {
     /// A subject of the one tenant with these values of its attempt record.
     fn subject(&self, values: &str) {
         let insert = format!(
-            "INSERT INTO subjects SELECT tenant, randomblob(32), 0, 0, 0, NULL, randomblob(8), {values}, 0 FROM tenants"
+            "INSERT INTO subjects SELECT tenant, randomblob(32), 0, 0, model, 0, NULL, randomblob(8), {values}, 0 FROM tenants"
         );
         self.sql("vault.sqlite", &insert);
     }
