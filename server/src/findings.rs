@@ -261,8 +261,8 @@ pub fn refusals(of: &TenantOutcomes) -> Option<Finding> {
         found.logins()
     );
     let remedy = format!(
-        "see that the application sends what `{embedder}` gives, unchanged and for photographs like those enrolled; for another model make a tenant with \
-         its name and a score that you calibrated (API.md, \"A policy\"). If the model is right, somebody may be trying faces: `trefoil admin usage {}` shows with which \
+        "see that the application sends what `{embedder}` gives, unchanged and for photographs like those enrolled; for another model set \
+         a policy with its name and a score that you calibrated, and this one as `previous` (API.md, \"A policy\"). If the model is right, somebody may be trying faces: `trefoil admin usage {}` shows with which \
          API key, and `trefoil admin api-key revoke` ends it",
         hex::encode(of.tenant)
     );

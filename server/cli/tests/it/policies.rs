@@ -78,14 +78,14 @@ async fn every_change_of_a_policy_is_a_version_that_attestations_name() {
 
     // Fields that templates fix for good, and values that no policy may have.
     let changed = |name: &str, value: Value| with(with_threshold(18_000, 4), name, value);
-    for (name, value) in [
-        ("embedder", json!("other-128")),
-        ("probe", json!("shared")),
-        ("audiences", json!([])),
-        ("attestation_lifetime_s", json!(0)),
+    for (name, value, at) in [
+        ("embedder", json!("other-128"), "previous"),
+        ("probe", json!("shared"), "probe"),
+        ("audiences", json!([]), "audiences"),
+        ("attestation_lifetime_s", json!(0), "attestation_lifetime_s"),
     ] {
         let problem = put(&service, &changed(name, value), &[]).await.problem(422, "field-invalid");
-        assert_eq!(problem["errors"][0]["pointer"], format!("/policy/{name}"), "{problem}");
+        assert_eq!(problem["errors"][0]["pointer"], format!("/policy/{at}"), "{problem}");
     }
     // A removed audience is refused for sessions that were opened for it too.
     put(&service, &changed("audiences", json!(["bank.example"])), &[]).await.is(200);

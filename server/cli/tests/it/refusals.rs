@@ -127,7 +127,9 @@ async fn vectors_of_another_model_are_a_finding_within_200_logins() {
         for words in ["of the last hour", "`facenet-128` refuses 23.0 % of the right people"] {
             assert!(found["what"].as_str().unwrap().contains(words), "{found}");
         }
-        for words in ["for another model make a tenant", "somebody may be trying faces", &shop.tenant] {
+        for words in
+            ["for another model set a policy with its name", "somebody may be trying faces", &shop.tenant]
+        {
             assert!(found["remedy"].as_str().unwrap().contains(words), "{found}");
         }
         shop.log_in().await;

@@ -74,7 +74,7 @@ no session | POST /v1/authentications | - | UNPROVEN | field-invalid | asks for 
 
 /// Tenants with one member of the policy changed, and other requests of an operator.
 const OF_OPERATORS: &str = r#"a number for a threshold | threshold | 0.4 | field-invalid | a value of another kind | /policy/threshold | Correct the fields
-no embedder | embedder | - | field-invalid | name the model | /policy/embedder | known are facenet-128 2
+no embedder | embedder | - | field-invalid | name the model | /policy/embedder | known are facenet-128 (LFW) 2
 unknown class | threshold | {"fmr_class": 9} | field-invalid | no calibration | /policy/threshold | a score of your own calibration
 no audience | audiences | [] | field-invalid | audiences | /policy/audiences | expected 1 to
 a long life | attestation_lifetime_s | 3600 | field-invalid | 1 to 120 seconds | /policy/attestation_lifetime_s | Correct the fields

@@ -31,7 +31,7 @@ unknown tenant | OPERATOR tenant show TENANT_ID --admin ADMIN | tenant-unknown |
 unknown scope | OPERATOR api-key create --tenant TENANT_ID --scope all | all | --scope | enrol
 time in words | OPERATOR api-key create --tenant TENANT_ID --scope enrol --expires tomorrow | tomorrow | --expires | 2026-11-20T09:47:40Z
 unknown class | OPERATOR CREATE --embedder facenet-128 --fmr-class 9 | no calibration | /policy/threshold | known are
-no model | OPERATOR CREATE | name the model | /policy/embedder | known are facenet-128 2
+no model | OPERATOR CREATE | name the model | /policy/embedder | known are facenet-128 (LFW) 2
 another model without a score | OPERATOR CREATE --embedder arcface-128 | no calibration | /policy/threshold | --score S --fmr-class K
 a score out of range | OPERATOR CREATE --embedder arcface-128 --score -99999 | -32768 to 32768 | /policy/threshold/calibrated/score | Correct the fields
 policy is no JSON | OPERATOR tenant create x --policy NO_PEM | is not a policy | NO_PEM | API.md
