@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use trefoil_dataset::{Photographs, Protocol, ScoreMatrix, Trials};
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, MemoryVault, Model,
-    PublicKey, Template, TemplateName, Tier, split, system_entropy, unblind,
+    PublicKey, Template, TemplateName, Tier, Width, split, system_entropy, unblind,
 };
 use trefoil_types::{BatchId, ProbeMode};
 
@@ -94,6 +94,7 @@ pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
         Some(name) => reference(&data, name, *protocol)?,
         None => None,
     };
+    let width = Width::of(set.width()).ok_or_else(|| Failure::fault("a set has 2 to 512 numbers"))?;
     let trials = protocol.split(&set).map_err(|error| Failure::usage(error.to_string()))?;
     let plain = trials
         .score(Embedding::quantise, Embedding::dot)
@@ -116,7 +117,7 @@ pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
     let scores = encrypted.probes() * encrypted.templates();
     let result = json!({
         "set": args.set,
-        "protocol": protocol.to_string(), "quantiser": "unit-r175",
+        "protocol": protocol.to_string(), "quantiser": format!("unit-r{}/{}", width.scale(), set.width()),
         "probes": encrypted.probes(), "templates": encrypted.templates(), "scores": scores,
         "sha256": sha256, "expected": reference, "equal": equal,
         "plain_sha256": plain_sha256, "equal_to_plain": sha256 == plain_sha256,
@@ -156,7 +157,7 @@ fn unknown_set(data: &Path, name: &str) -> Failure {
     Failure::usage(format!("no set {name:?} in {}; sets there: {known}", data.display()))
 }
 
-/// The known digest of the set's matrix: `<set>/r175/<protocol>` in `reference.json`.
+/// The known digest of the set's matrix: `<set>/<protocol>` in `reference.json`.
 fn reference(data: &Path, name: &str, protocol: Protocol) -> Result<Option<String>, Failure> {
     let path = data.join("reference.json");
     let text = match fs::read_to_string(&path) {
@@ -165,11 +166,11 @@ fn reference(data: &Path, name: &str, protocol: Protocol) -> Result<Option<Strin
         Err(error) => return Err(Failure::fault(format!("{}: {error}", path.display()))),
     };
     let all: Value = serde_json::from_str(&text).map_err(Failure::in_step(path.display()))?;
-    let Some(entry) = all.get(format!("{name}/r175/{protocol}")) else { return Ok(None) };
+    let Some(entry) = all.get(format!("{name}/{protocol}")) else { return Ok(None) };
     // An unreadable entry must not count as a set without a reference.
     match entry["sha256"].as_str() {
         Some(digest) => Ok(Some(digest.to_owned())),
-        None => Err(Failure::fault(format!("{}: {name}/r175/{protocol} has no sha256", path.display()))),
+        None => Err(Failure::fault(format!("{}: {name}/{protocol} has no sha256", path.display()))),
     }
 }
 
@@ -279,7 +280,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let of = |name: &str, protocol| reference(folder.path(), name, protocol);
         assert_eq!(of("a", Protocol::Enrol1).expect("no file"), None);
-        let text = r#"{"a/r175/enrol1": {"sha256": "00"}, "b/r175/enrol1": {"sha": "00"}}"#;
+        let text = r#"{"a/enrol1": {"sha256": "00"}, "b/enrol1": {"sha": "00"}}"#;
         fs::write(folder.path().join("reference.json"), text).expect("file");
         assert_eq!(of("a", Protocol::Enrol1).expect("entry").as_deref(), Some("00"));
         assert_eq!(of("a", Protocol::Enrol3).expect("no entry"), None);

@@ -173,7 +173,7 @@ fn another_reference_fails_the_command() {
     for name in ["x.npy", "y.npy"] {
         fs::copy(data().join("lfw_dlib128").join(name), set.join(name)).expect("copy");
     }
-    let reference = format!("{{\"lfw_dlib128/r175/enrol1\": {{\"sha256\": \"{}\"}}}}", "0".repeat(64));
+    let reference = format!("{{\"lfw_dlib128/enrol1\": {{\"sha256\": \"{}\"}}}}", "0".repeat(64));
     fs::write(folder.path().join("reference.json"), reference).expect("file");
     let here = folder.path().to_string_lossy().into_owned();
     let output = bench(&["exact", "--set", "lfw_dlib128", "--data", &here, "--json"]);

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
+use trefoil_matching::Width;
 use trefoil_service::keys::signing_keys;
 use trefoil_service::log::log_store;
 use trefoil_service::{Refused, Service};
@@ -114,6 +115,8 @@ pub(super) async fn fhe_parameters() -> Result<Response, Problem> {
 
 /// The encrypted match.
 pub(super) fn parameters() -> Value {
+    let width =
+        |width: Width| json!({ "numbers": width.numbers(), "lanes": width.lanes(), "scale": width.scale() });
     json!({
         "scheme": "BFV",
         "ring_degree": 4096,
@@ -122,8 +125,7 @@ pub(super) fn parameters() -> Value {
         "secret": "ternary",
         "error": "centred binomial, k = 21",
         "lanes": trefoil_matching::LANES,
-        "dimensions": trefoil_matching::DIM,
-        "quantiser": "unit-r175",
+        "widths": Width::ALL.map(width),
         "keys": { "plain": "per-subject", "shared": "per-tenant" },
         "probe_modes": ["plain", "shared"],
     })
