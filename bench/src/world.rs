@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::{
-    AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, LANES, Lane, Local,
+    AttemptPolicy, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, LANES, Lane, Local,
     MemoryVault, Model, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
 use trefoil_pipeline::{
@@ -129,7 +129,7 @@ fn cache_verdicts<C: Cache<Verdict>>(cache: &Arc<C>, population: &Population) ->
 }
 
 /// Two residues of 48 bits per coefficient.
-const TEMPLATE_BYTES: usize = 2 * 6 * DIM * LANES;
+const TEMPLATE_BYTES: usize = 2 * 6 * 4096;
 
 fn enrol(
     key_holder: &KeyHolder,
@@ -158,7 +158,7 @@ fn enrol(
 
 /// The model of all vectors.
 pub(crate) fn model() -> Model {
-    Model::of(EMBEDDER, DIM).expect("a width")
+    Model::of(EMBEDDER, 128).expect("a width")
 }
 
 fn tenant(key: PublicKey, root: [u8; 32]) -> Tenant {
@@ -168,7 +168,7 @@ fn tenant(key: PublicKey, root: [u8; 32]) -> Tenant {
         policy: Policy {
             id: POLICY_ID,
             version: 1,
-            models: vec![Calibrated::new(EMBEDDER, DIM, THRESHOLD, 3).expect("a width")],
+            models: vec![Calibrated::new(EMBEDDER, 128, THRESHOLD, 3).expect("a width")],
             proof_level: Some(LEVEL),
             attestation_lifetime_s: 60,
             probe: trefoil_attest::ProbeMode::Plain,

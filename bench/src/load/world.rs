@@ -174,7 +174,7 @@ fn policy() -> Policy {
         level_min: LEVEL,
         attempts: AttemptPolicy::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
-        dimension: trefoil_matching::DIM as u32,
+        dimension: 128,
         previous: None,
         sessions_in_memory: None,
         probe: ProbeMode::Plain,

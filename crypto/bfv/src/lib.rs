@@ -101,7 +101,7 @@ pub use share::{Share, ShareError};
 pub use tag::{Tag, TagBasis, TagKey, TagMaster};
 pub use tenant_key::{TenantKey, Zero};
 pub use trefoil_kernels::{Cpu, Tier};
-pub use trefoil_types::{DIM, Handle, Width};
+pub use trefoil_types::{Handle, Width};
 
 /// Lanes of a batch, and so its most subjects: of one ciphertext of vectors of 128 numbers, of two of 256, of four of 512.
 pub const LANES: usize = 32;

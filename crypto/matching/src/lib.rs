@@ -90,7 +90,7 @@ pub use probe::{
 pub use quorum::SeatEnrolment;
 pub use renewal::{BlindedCiphertext, blind};
 pub use template::{EncryptedTemplate, Template, TemplateError};
-pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Share, ShareError, Width};
+pub use trefoil_bfv::{Arena, ArenaSize, Embedding, LANES, QuantiseError, Share, ShareError, Width};
 pub use trefoil_kernels::Tier;
 pub use trefoil_kernels::packed::calibrate;
 pub use trefoil_split::{Average, AverageError, Context, SealedShare, SealingKey, average};

@@ -15,7 +15,7 @@ pub mod time;
 pub use access::{Role, Scope};
 pub use id::NotAnId;
 use id::ids;
-pub use login::{DIM, Decision, NUMBERS_MAX, NUMBERS_MIN, ProbeMode, Width};
+pub use login::{Decision, NUMBERS_MAX, NUMBERS_MIN, ProbeMode, Width};
 pub use policy::{
     AttemptPolicy, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, OutOfRange, Policy, PreviousModel,
     ProofNeed, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold,

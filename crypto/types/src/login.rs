@@ -1,7 +1,5 @@
 //! Terms of a login that all layers use.
 
-/// Numbers in the vectors of the narrowest width.
-pub const DIM: usize = 128;
 /// Fewest numbers in the vector of a face: one number has no direction but its sign.
 pub const NUMBERS_MIN: usize = 2;
 /// Most numbers in the vector of a face.

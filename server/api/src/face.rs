@@ -6,12 +6,9 @@ use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha3::{Digest as _, Sha3_256};
 use std::fmt;
+pub use trefoil_types::{NUMBERS_MAX, NUMBERS_MIN};
 use zeroize::Zeroizing;
 
-/// Fewest numbers of a face.
-pub const NUMBERS_MIN: usize = 2;
-/// Most numbers of a face. A tenant's policy says which number of them its model gives.
-pub const NUMBERS_MAX: usize = 512;
 /// Most photographs of one enrolment.
 pub const PHOTOGRAPHS_MAX: usize = 8;
 

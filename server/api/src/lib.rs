@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 pub use trefoil_types::{
-    AttemptPolicy, DIM, Decision, OutOfRange, Policy, ProbeMode, ProofNeed, Role, SCORE_MAX,
+    AttemptPolicy, Decision, OutOfRange, Policy, ProbeMode, ProofNeed, Role, SCORE_MAX,
     SESSIONS_IN_MEMORY_MAX, Scope, Threshold,
 };
 

@@ -4,7 +4,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 #[test]
 fn a_vector_reads_the_same_from_base64_and_from_numbers() {
-    let coordinates: [f32; DIM] = std::array::from_fn(|i| (i as f32 - 60.5) / 7.0);
+    let coordinates: [f32; 128] = std::array::from_fn(|i| (i as f32 - 60.5) / 7.0);
     let vector = Vector::new(coordinates);
     let base64 = serde_json::to_string(&vector).unwrap();
     let numbers = serde_json::to_string(coordinates.as_slice()).unwrap();
@@ -68,7 +68,7 @@ fn times_and_delays_that_no_store_can_hold_are_refused() {
 #[test]
 fn a_name_with_a_line_break_is_told_what_is_wrong_with_it() {
     let named = |name: &str| {
-        let tenant = serde_json::json!({"embeddings": [vec![1; DIM]], "consent_ref": name});
+        let tenant = serde_json::json!({"embeddings": [vec![1; 128]], "consent_ref": name});
         serde_json::from_value::<Enrolment>(tenant).err().map(|cause| cause.to_string()).unwrap_or_default()
     };
     assert_eq!(named("form 7"), "");

@@ -449,7 +449,7 @@ pub(super) fn policy_of(
         level_min,
         attempts: trefoil_service::tenants::tenant::AttemptPolicy::default(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
-        dimension: trefoil_api::DIM as u32,
+        dimension: 128,
         previous: None,
         sessions_in_memory: None,
         probe: ProbeMode::Plain,

@@ -272,7 +272,7 @@ fn policy() -> Policy {
         attempts: AttemptPolicy::default(),
         attestation_lifetime_s: 120,
         probe: ProbeMode::Plain,
-        dimension: trefoil_api::DIM as u32,
+        dimension: 128,
         previous: None,
         sessions_in_memory: None,
     }

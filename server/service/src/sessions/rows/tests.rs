@@ -31,7 +31,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
             attestation_lifetime_s: 60,
             attempts: AttemptPolicy::default(),
             probe: ProbeMode::Plain,
-            dimension: trefoil_matching::DIM as u32,
+            dimension: 128,
             previous: None,
             sessions_in_memory: None,
         },
