@@ -8,7 +8,7 @@ use trefoil_client::ClientError;
 #[derive(Debug, Error)]
 pub enum DemoError {
     /// The data set cannot be used.
-    #[error("data set in {}: {cause}; --data takes a directory with x.npy and y.npy", path.display())]
+    #[error("data set in {}: {cause}; --data takes a directory with x.npy and y.npy, such as bench/data/lfw_arcface512 of the source tree or the one in the archive trefoil-faces of a release", path.display())]
     Data {
         /// The directory.
         path: PathBuf,

@@ -54,8 +54,8 @@ pub struct Arguments {
     /// Matching threads of the service; 0 means one for each physical core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub workers: u16,
-    /// Directory with x.npy (float32, rows x 512, arcface-512) and y.npy (person of each row); default: the set beside the program or in the
-    /// source tree.
+    /// Directory with x.npy (float32, rows x 512, arcface-512) and y.npy (person of each row); default: the set in the source
+    /// tree. A release has it as an archive of its own, trefoil-faces.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Directory for one attestation and the trust root.
@@ -66,10 +66,8 @@ pub struct Arguments {
     pub json: bool,
 }
 
-/// The data set, as a release has it beside the program.
-const DATA_DIR: &str = "data/lfw_arcface512";
-/// The data set in the source tree, for programs that were built there and not released.
-const SOURCE_DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/data/lfw_arcface512");
+/// The data set in the source tree. Faces are biometric data, so they are in no program.
+const DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/data/lfw_arcface512");
 /// Name under which the service attests.
 const ISSUER: &str = "https://auth.demonstration.example";
 /// Streams used of one connection; the service allows 128.
@@ -105,7 +103,7 @@ pub fn main(arguments: &Arguments) -> ExitCode {
 /// When it cannot complete. Differences are not errors but part of the [`Report`].
 pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
     let policy = policy();
-    let data = arguments.data.clone().unwrap_or_else(bundled_data);
+    let data = arguments.data.clone().unwrap_or_else(|| DATA_DIR.into());
     let plan = Plan::new(&data, arguments.people, policy::decision(&policy).threshold, arguments.seed)?;
     // Templates and keys of this run are deleted with it.
     let directory = tempfile::tempdir().map_err(|cause| DemoError::step("temporary directory", &cause))?;
@@ -122,12 +120,6 @@ pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
     // After an interruption a proof may still be running; do not wait for it.
     runtime.shutdown_background();
     report
-}
-
-/// The data set that comes with the program. Faces are biometric data, so it is a folder beside the program and not part of it.
-pub(crate) fn bundled_data() -> PathBuf {
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(DATA_DIR)));
-    beside.filter(|folder| folder.is_dir()).unwrap_or_else(|| SOURCE_DATA_DIR.into())
 }
 
 /// The default policy, except for attempt budgets: every person is impersonated here as often as they log in, and the

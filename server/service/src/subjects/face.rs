@@ -85,14 +85,16 @@ pub(crate) fn check_named(policy: &Policy, of: &Model, given: Option<&str>) -> R
     }
 }
 
-/// Name and dimension of a model of the policy.
+/// Name and dimension of a template's model; of the model of new templates without one.
 fn named<'a>(policy: &'a Policy, of: Option<&Model>) -> (&'a str, u32) {
-    let is_it = |embedder: &str, dimension: u32| {
-        of.is_some_and(|of| Model::of(embedder, dimension as usize).as_ref() == Some(of))
-    };
-    let mut models = policy.models().map(|(_, embedder, dimension, _)| (embedder, dimension));
-    let found = models.find(|(embedder, dimension)| is_it(embedder, *dimension));
-    found.unwrap_or((&policy.embedder, policy.dimension))
+    match (&policy.previous, of) {
+        (Some(previous), Some(of))
+            if Model::of(&previous.embedder, previous.dimension as usize) == Some(*of) =>
+        {
+            (&previous.embedder, previous.dimension)
+        }
+        _ => (&policy.embedder, policy.dimension),
+    }
 }
 
 /// Refuses a vector of another length than its model gives; `photograph` is its place in an enrolment.
