@@ -178,6 +178,18 @@ impl Request {
         }
     }
 
+    /// The model of the vectors that the request is about, if it is about some.
+    pub fn model(&self) -> Option<Model> {
+        match self {
+            Request::Decide(job) => Some(job.model),
+            Request::DecideSeat(job) => Some(job.job().model),
+            Request::EncryptProbes(job) => Some(job.model),
+            Request::Enrol(enrolment) => Some(enrolment.model),
+            Request::EnrolSeat(enrolment) => Some(enrolment.model),
+            _ => None,
+        }
+    }
+
     /// Tenant, name and subjects of the batch of the request, if it has one.
     pub fn batch(&self) -> Option<(TenantId, BatchId, Subjects)> {
         match self {

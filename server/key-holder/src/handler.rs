@@ -166,6 +166,7 @@ impl Handler {
     fn describe(&self, kind: &Kind, request: &Request, entry: &mut Entry) {
         entry.op = kind.name.to_owned();
         entry.tenant = request.tenant().map(hex::encode);
+        entry.width = request.model().map(|model| model.width().numbers() as u32);
         if let Some((tenant, batch, subjects)) = request.batch() {
             entry.batch = Some(hex::encode(batch));
             entry.lanes = Some(subjects.iter().flatten().count() as u32);

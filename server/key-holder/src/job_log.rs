@@ -60,6 +60,9 @@ pub struct Entry {
     /// The batch, hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
+    /// Numbers in the vectors of the batch or template, padded: 128, 256 or 512.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<u32>,
     /// Lanes of the batch that have a subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<u32>,

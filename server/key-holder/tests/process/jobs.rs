@@ -210,7 +210,8 @@ fn a_decision_is_on_record_and_cannot_be_read_from_it() {
     let lines: Vec<Entry> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let [.., accepted, refused] = &lines[..] else { panic!("two decisions are on record") };
     for entry in [accepted, refused] {
-        assert_eq!((&entry.op[..], &entry.outcome[..], entry.lanes), ("decide", "decided", Some(2)));
+        let size = (entry.lanes, entry.width);
+        assert_eq!((&entry.op[..], &entry.outcome[..], size), ("decide", "decided", (Some(2), Some(128))));
         assert_eq!((&entry.batch, &entry.tenant), (&Some(hex::encode([1; 16])), &Some(hex::encode(TENANT))));
         assert!(entry.answer.as_ref().is_some_and(|answer| answer.len() == 64));
     }
