@@ -33,7 +33,7 @@ async fn subjects_are_listed_by_handle_and_shown_without_their_templates() {
     let expected: BTreeSet<String> = people.iter().map(|person| hex::encode(person.handle)).collect();
     let row = |handle| {
         json!({
-            "handle": handle, "generation": 1, "state": "active", "revoked_at": null, "dimension": 128,
+            "handle": handle, "generation": 1, "state": "active", "revoked_at": null, "embedder": "test-128", "dimension": 128,
             "enrolled_at": now, "consent_ref": "form 7",
         })
     };
