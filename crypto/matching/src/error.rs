@@ -57,8 +57,10 @@ pub enum KeyHolderError {
     /// The threshold is not a possible score.
     #[error("the threshold {0} is not within -32768..=32768")]
     Threshold(i32),
-    /// The vectors are of a model that is none of the tenant's, or of another width than it gives. Nothing was decided or counted.
-    #[error("the vectors are of a model that is none of the tenant's")]
+    /// The tenant does not use the model of the vectors, or their width is not the model's. Nothing was decided or counted.
+    #[error(
+        "the tenant does not use the model of these vectors, or their width is not the model's: set the tenant's policy again"
+    )]
     Model,
     /// The job's threshold differs from the tenant's, which is this one. Nothing was decided or counted.
     #[error("the tenant's threshold at the key-holder is {0}, which differs from the batch's")]

@@ -236,8 +236,8 @@ impl MatchJob {
         occupied
     }
 
-    /// Refuses a job without a subject, one in which a template occupies two lanes, and one whose ciphertexts are not those of its lanes: where
-    /// there is none the score would be zero, whoever it is.
+    /// Refuses a job without a subject, one in which a template occupies two lanes, and one whose ciphertexts are not those of its lanes: a lane
+    /// without a ciphertext has score zero, which a threshold of zero accepts.
     pub(crate) fn check_subjects(&self) -> Result<(), JobError> {
         // The first bytes tell almost all handles apart; only where two agree are the whole names sorted.
         let (mut prefixes, mut count) = ([0u64; LANES], 0);

@@ -121,7 +121,7 @@ pub struct Subject {
     pub state: SubjectState,
     /// When it was revoked, Unix seconds; `null` for an active subject.
     pub revoked_at: Option<u64>,
-    /// The model of its template; `null` for one that is none of the tenant's any more.
+    /// The model of its template; `null` if the tenant does not use it any more.
     pub embedder: Option<String>,
     /// Numbers in the vector of its template: the model's dimension.
     pub dimension: u32,

@@ -122,7 +122,7 @@ impl Tenant {
         Ok(vault.put_tenant(&self.record())?)
     }
 
-    /// Refuses a template of a model that is none of the tenant's, or that has another width.
+    /// Refuses a template if the tenant does not use its model, or if its width is not the model's.
     pub(crate) fn check_model(&self, model: Model, share: &Share) -> Result<(), KeyHolderError> {
         let known = self.state.load().policy.threshold_of(model).is_some();
         if known && share.width() == model.width() { Ok(()) } else { Err(KeyHolderError::Model) }

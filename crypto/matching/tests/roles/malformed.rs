@@ -191,7 +191,7 @@ fn a_subject_left_out_or_added_spoils_the_key() {
         more.subjects[2] = Some((b.handle, b.generation));
         assert!(matches!(world.key_holder.decide(&more, NOW), Err(KeyHolderError::Malformed)));
         world.forgive();
-        // Of a wide vector's lane there is a ciphertext too few, so there is no such job: its score would be zero, whoever it is.
+        // With wide vectors the job lacks the ciphertext of this lane, so it is refused as a whole: the lane's score would be zero.
         let mut more = world.mask(&[(&a, &face)]);
         more.subjects[31] = Some((far.handle, far.generation));
         let outcome = world.key_holder.decide(&more, NOW);

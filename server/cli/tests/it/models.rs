@@ -359,7 +359,9 @@ async fn people_of_two_models_log_in_side_by_side_until_all_are_enrolled_anew() 
     }
     let still_used = async |service: &Service, templates: u32| {
         let refused = service.put_policy(&WIDE.policy(unproven())).await;
-        let said = format!("{templates} of the tenant's templates are of model facenet-128");
+        let said = format!(
+            "{templates} of the tenant's templates, those of revoked people included, are of model facenet-128"
+        );
         says(&refused, "field-invalid", "/policy/previous", &said);
     };
     still_used(&service, 2).await;

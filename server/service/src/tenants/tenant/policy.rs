@@ -57,7 +57,7 @@ pub(crate) fn dropped(present: &Policy, new: &Policy) -> impl Iterator<Item = (M
 /// The refusal of a policy without a model that templates are of.
 pub(crate) fn in_use(embedder: &str, templates: u64) -> OutOfRange {
     let detail = format!(
-        "{templates} of the tenant's templates are of model {embedder}: name it as `previous`, with its dimension and threshold, until these \
+        "{templates} of the tenant's templates, those of revoked people included, are of model {embedder}: name it as `previous`, with its dimension and threshold, until these \
          people are enrolled anew"
     );
     OutOfRange { pointer: "/previous".to_owned(), detail }
