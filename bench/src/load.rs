@@ -56,7 +56,7 @@ pub(crate) fn load(args: &Load) -> Result<Report, Failure> {
     }?;
     report.put(json!({
         "profile": load.profile.to_possible_value().map(|name| name.get_name().to_owned()), "phase_s": load.seconds.as_secs_f64(),
-        "rounds": load.rounds, "people": load.people, "batch": load.batch, "verify_every": load.verify_every, "seed": load.seed,
+        "rounds": load.rounds, "people": load.people, "numbers": load.numbers, "batch": load.batch, "verify_every": load.verify_every, "seed": load.seed,
     }));
     Ok(report)
 }
@@ -65,7 +65,7 @@ fn steady(load: &Load) -> Result<Report, Failure> {
     let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
     let (service, reached) = Service::start(&directory.path().join("data"), &["--on-all"])?;
     let runtime = runtime(1, 0)?;
-    let world = runtime.block_on(World::at(&reached, "load", load.people))?;
+    let world = runtime.block_on(World::at(&reached, "load", load.people, load.numbers))?;
     let trust_root = runtime.block_on(world.trust_root())?;
     let generator = Generator::new(runtime, vec![Target::of(&reached)?], world, trust_root, load);
     let most = load.connections.iter().copied().max().unwrap_or(1);

@@ -138,7 +138,7 @@ impl Stage {
         let [tenant, greedy, attackers] = runtimes.map_err(|_| Failure::fault("a thread panicked"))??;
         let target = Target::of(&reached)?;
         let generator = |runtime: Runtime, name: &str, people, targets| -> Result<Generator, Failure> {
-            let world = runtime.block_on(World::at(&reached, name, people))?;
+            let world = runtime.block_on(World::at(&reached, name, people, load.numbers))?;
             let trust_root = runtime.block_on(world.trust_root())?;
             Ok(Generator::new(runtime, targets, world, trust_root, load))
         };

@@ -30,6 +30,9 @@ pub(crate) struct Load {
     /// Logins per request; times are then per request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<1, BATCH_MAX>)]
     pub(super) batch: usize,
+    /// Numbers in the vector of a face
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = count::<2, 512>)]
+    pub(super) numbers: usize,
     /// Verify one login in this many offline
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = count::<1, { usize::MAX }>)]
     pub(super) verify_every: usize,

@@ -17,6 +17,7 @@ use trefoil_service::tenants::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNe
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::RootStatement;
 use trefoil_zkp::epoch_at;
+use zeroize::Zeroizing;
 
 use crate::Failure;
 use crate::population::{LEVEL, credentials};
@@ -54,12 +55,17 @@ pub(super) fn config(data_dir: std::path::PathBuf) -> Config {
 }
 
 impl World {
-    /// A new tenant, and `people` with open sessions.
-    pub(super) async fn at(reached: &Reached, tenant: &str, people: usize) -> Result<World, Failure> {
+    /// A new tenant, and `people` with open sessions, whose faces have so many numbers.
+    pub(super) async fn at(
+        reached: &Reached,
+        tenant: &str,
+        people: usize,
+        numbers: usize,
+    ) -> Result<World, Failure> {
         let Reached { certificate, token, .. } = reached;
         let address = format!("https://{}", reached.admin);
         let admin = Admin::new(&address, certificate, token).map_err(call("admin"))?;
-        let tenant = CreateTenant { name: tenant.to_owned(), policy: policy() };
+        let tenant = CreateTenant { name: tenant.to_owned(), policy: policy(numbers) };
         // A measurement takes the answers to its own preparations as they come.
         let tenant = admin.create_tenant(&tenant).await.map_err(call("tenant"))?.without_verification();
         let address = format!("https://{}", reached.public);
@@ -79,7 +85,7 @@ impl World {
             root_generation: 1,
             level: LEVEL,
         };
-        let holders = issue(people, &membership, &admin, &honest).await?;
+        let holders = issue(people, numbers, &membership, &admin, &honest).await?;
         let mut world = World { honest, flooder: flooder.into(), api_key, people: vec![], proofs: vec![] };
         for (holder, face) in holders {
             // A second session of each, never opened, because a known proof is not verified again.
@@ -131,9 +137,10 @@ impl World {
     }
 }
 
-/// Credentials for `people` under a published root, each with a face.
+/// Credentials for people under a published root, each with a face.
 async fn issue(
     people: usize,
+    numbers: usize,
     membership: &Membership,
     admin: &Admin,
     client: &Client,
@@ -158,23 +165,24 @@ async fn issue(
     registered.map_err(call("issuer key"))?.without_verification();
     client.publish_root(&signed).await.map_err(call("root"))?.without_verification();
     let holder = |witness| {
-        let face: [f32; 128] =
-            std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
-        (Holder::new(witness, membership.clone()), Vector::new(face))
+        let normal = |_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0;
+        let face = Vector::of(Zeroizing::new((0..numbers).map(normal).collect()));
+        let face = face.ok_or_else(|| Failure::usage("a face has 2 to 512 numbers"))?;
+        Ok((Holder::new(witness, membership.clone()), face))
     };
-    Ok(witnesses.into_iter().map(holder).collect())
+    witnesses.into_iter().map(holder).collect()
 }
 
-fn policy() -> Policy {
+fn policy(numbers: usize) -> Policy {
     Policy {
-        embedder: "random-128".to_owned(),
+        embedder: "random".to_owned(),
         threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
         audiences: vec![AUDIENCE.to_owned()],
         proof: ProofNeed::Credential,
         level_min: LEVEL,
         attempts: AttemptPolicy::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
-        dimension: 128,
+        dimension: numbers as u32,
         previous: None,
         sessions_in_memory: None,
         probe: ProbeMode::Plain,

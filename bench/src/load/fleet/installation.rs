@@ -67,7 +67,7 @@ impl Installation {
         let root = std::fs::read(first.join(TRUST_ROOT_FILE)).map_err(Failure::in_step("trust root"))?;
         let trust_root = TrustRoot::from_file(&root).map_err(Failure::in_step("trust root"))?;
         let runtime = runtime(1, 0)?;
-        let world = runtime.block_on(World::at(&reached, "fleet", load.people))?;
+        let world = runtime.block_on(World::at(&reached, "fleet", load.people, load.numbers))?;
         let generator = Generator::new(runtime, targets, world, trust_root, load);
         Database::of(&server, &database)?;
         Ok(Installation { nodes: services, generator, key_holders, database, server, _folder: folder })
