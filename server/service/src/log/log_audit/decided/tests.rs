@@ -184,7 +184,6 @@ fn statement() -> Statement<'static> {
         quantiser: "s175/1",
         template_generation: 0,
         proof: None,
-        reveal: None,
         batch_id: BatchId::new([6; 16]),
         place: 5,
         issued_at: NOW,
