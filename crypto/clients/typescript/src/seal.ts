@@ -219,8 +219,9 @@ function readVault(r: Reader): VaultState | undefined {
     r.null("seal.vault");
     return undefined;
   }
+  const start = r.offset;
   const members = r.array("seal.vault", 2, 4);
-  if (members === 3) throw r.outOfRange("seal.vault");
+  if (members === 3) throw r.outOfRange("seal.vault", start);
   const generation = r.uint("seal.vault.generation");
   const restored = r.uint("seal.vault.restored");
   if (members === 2) return Object.freeze({ generation, restored, jobs: undefined });
