@@ -1,6 +1,6 @@
 //! The job log: the key-holder's requests and their clients, in an append-only chain of hashes.
 //!
-//! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files, so a line that is
+//! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files, and that of the signing key in the first. So a line that is
 //! altered, removed or inserted breaks the chain from there on. The log must not become a second copy of the data that it guards:
 //! it has no score and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under a key of
 //! the key-holder, which can show later which people a batch held and which bits it answered. A thief of the log alone learns
@@ -89,7 +89,7 @@ pub struct Entry {
     pub answer: Option<String>,
     /// Transactions of the vault that were on the disk.
     pub vault: u64,
-    /// SHA3-256 of the line before; zeros at the beginning.
+    /// SHA3-256 of the line before; at the beginning that of the key that signs heads.
     pub prev: String,
 }
 
@@ -182,13 +182,10 @@ impl JobLog {
     pub(crate) fn open(directory: &DataDir) -> Result<JobLog, JobLogError> {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &*directory.secret::<32>(KEY_FILE)?);
         let signer = Signer::open(directory)?;
-        let files = files(directory.path())?;
+        let (files, first) = (files(directory.path())?, signer.first());
         let (path, head) = match files.last() {
             Some(path) => {
-                let before = match files.len() {
-                    1 => Some(Head::default()),
-                    _ => None,
-                };
+                let before = (*path == file_path(directory.path(), 0)).then_some(first);
                 let cut = cut_torn_line(path).map_err(|cause| failed(path, cause))?;
                 if cut > 0 {
                     tracing::warn!(
@@ -199,7 +196,7 @@ impl JobLog {
                 let next = before.unwrap_or_default();
                 (path.clone(), check_file(path, before, &mut |_, _| ())?.unwrap_or(next))
             }
-            None => (file_path(directory.path(), 0), Head::default()),
+            None => (file_path(directory.path(), 0), first),
         };
         let mut mark = directory.high_water(MARK_FILE)?;
         let reached = mark.reached();

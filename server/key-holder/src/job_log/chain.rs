@@ -27,7 +27,8 @@ impl Head {
 }
 
 /// Checks every file of the log in `directory`, from the oldest kept, and its signed head. `each` gets the lines up to that head, each with the head of the
-/// log that ends with it. Returns the end of the log, and what is signed; `None` before the first start.
+/// log that ends with it. Returns the end of the log, and what is signed; `None` before the first start, and then the
+/// first line is trusted.
 ///
 /// # Errors
 /// [`JobLogError::Broken`] names the first line that does not follow the one before; [`JobLogError::OtherHead`].
@@ -37,10 +38,11 @@ pub fn read(
 ) -> Result<(Head, Option<SignedHead>), JobLogError> {
     // First, because the log of a running key-holder grows.
     let signed = SignedHead::read(directory)?;
+    let first = signed.as_ref().map(|signed| Head { digest: signed.signer(), ..Head::default() });
     let (mut end, mut is_signed) = (None, false);
     for path in files(directory)? {
         let oldest = path == file_path(directory, 0);
-        let before = if oldest { Some(Head::default()) } else { end };
+        let before = if oldest { first } else { end };
         let after = check_file(&path, before, &mut |entry, head: Head| {
             let Some(signed) = signed.as_ref().filter(|signed| head.next <= signed.lines) else { return };
             is_signed = (head.next, head.digest) == (signed.lines, signed.digest);
@@ -48,7 +50,7 @@ pub fn read(
         })?;
         end = after.or(end);
     }
-    let end = end.unwrap_or_default();
+    let end = end.or(first).unwrap_or_default();
     match &signed {
         Some(SignedHead { lines, .. }) if *lines > 0 && !is_signed => {
             let path = directory.display().to_string();

@@ -20,7 +20,7 @@ const SIGNATURE_BYTES: usize = 3309;
 pub struct SignedHead {
     /// Lines of the log.
     pub lines: u64,
-    /// SHA3-256 of the last, without its newline; zeros if there is none.
+    /// SHA3-256 of the last, without its newline; [`SignedHead::signer`] if there is none.
     #[serde(with = "hex::serde")]
     pub digest: [u8; 32],
     /// When it was signed, Unix seconds by the key-holder's clock.
@@ -34,7 +34,7 @@ pub struct SignedHead {
 }
 
 impl SignedHead {
-    /// SHA3-256 of the public key, by which an auditor knows the key-holder again.
+    /// SHA3-256 of the public key, by which an auditor knows the key-holder again. The chain begins with it, so no two key-holders have a head in common.
     pub fn signer(&self) -> [u8; 32] {
         Sha3_256::digest(&self.key).into()
     }
@@ -70,6 +70,11 @@ impl Signer {
         let seed = directory.secret::<32>(KEY_FILE)?;
         let key = PqdsaKeyPair::from_seed(&ML_DSA_65_SIGNING, &seed[..]);
         Ok(Signer(key.expect("every 32 bytes are the seed of a key")))
+    }
+
+    /// The head of an empty log.
+    pub(super) fn first(&self) -> Head {
+        Head { digest: Sha3_256::digest(self.0.public_key()).into(), ..Head::default() }
     }
 
     /// The head, if its signature verifies: a faulty one may reveal the key.
