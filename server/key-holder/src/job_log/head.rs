@@ -1,6 +1,8 @@
 //! The signed head of the log. Each line names the one before, so one signature binds every line below it: the newest is enough.
 
-use super::{Head, JobLogError, failed};
+use super::chain::{Head, check_file, file_path, files};
+use super::entry::Entry;
+use super::error::{JobLogError, failed};
 use aws_lc_rs::signature::{KeyPair as _, ML_DSA_65, ML_DSA_65_SIGNING, PqdsaKeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
@@ -40,7 +42,7 @@ impl SignedHead {
     }
 
     /// Reads the one in a directory, and checks its signature.
-    pub(super) fn read(directory: &Path) -> Result<Option<SignedHead>, JobLogError> {
+    fn read(directory: &Path) -> Result<Option<SignedHead>, JobLogError> {
         let path = directory.join(HEAD_FILE);
         let text = match std::fs::read(&path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -60,6 +62,48 @@ impl SignedHead {
         let numbers = [lines, at, restored].map(|number| number.to_le_bytes());
         [b"trefoil:job-log-head/1".as_slice(), digest, numbers.as_flattened()].concat()
     }
+}
+
+/// Checks every file of the log in `directory`, from the oldest kept, and its signed head. `each` gets the lines up to that head, each with the head of the
+/// log that ends with it. Returns the end of the log, and what is signed; `None` before the first start, and then the
+/// first line is trusted.
+///
+/// # Errors
+/// [`JobLogError::Broken`] names the first line that does not follow the one before; [`JobLogError::OtherHead`].
+pub fn read(
+    directory: &Path,
+    each: &mut dyn FnMut(&Entry, Head),
+) -> Result<(Head, Option<SignedHead>), JobLogError> {
+    // First, because the log of a running key-holder grows.
+    let signed = SignedHead::read(directory)?;
+    let first = signed.as_ref().map(|signed| Head { digest: signed.signer(), ..Head::default() });
+    let (mut end, mut is_signed) = (None, false);
+    for path in files(directory)? {
+        let oldest = path == file_path(directory, 0);
+        let before = if oldest { first } else { end };
+        let after = check_file(&path, before, &mut |entry, head: Head| {
+            let Some(signed) = signed.as_ref().filter(|signed| head.next <= signed.lines) else { return };
+            is_signed = (head.next, head.digest) == (signed.lines, signed.digest);
+            each(entry, head);
+        })?;
+        end = after.or(end);
+    }
+    let end = end.or(first).unwrap_or_default();
+    match &signed {
+        Some(SignedHead { lines, .. }) if *lines > 0 && !is_signed => {
+            let path = directory.display().to_string();
+            Err(JobLogError::OtherHead { path, found: end.next, lines: *lines })
+        }
+        _ => Ok((end, signed)),
+    }
+}
+
+/// As [`read`]; the end of the log.
+///
+/// # Errors
+/// As [`read`].
+pub fn check(directory: &Path) -> Result<Head, JobLogError> {
+    read(directory, &mut |_, _| ()).map(|(end, _)| end)
 }
 
 /// Signs heads.
