@@ -40,7 +40,6 @@ struct Sealed {
     digest: [u8; 32],
     tree_size: u64,
     root: Hash,
-    key_holders: usize,
 }
 
 /// An attested match.
@@ -52,7 +51,6 @@ struct Match {
     leaf: [u8; 32],
     tenant: String,
     issued_at: u64,
-    key_holders: usize,
 }
 
 /// A job log that was read.
@@ -97,13 +95,14 @@ pub struct Verdicts {
     pub made_up: Vec<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The first of two counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Decided,
+    MadeUp,
     Later,
     Earlier,
     Lost,
-    MadeUp,
 }
 
 impl Decided {
@@ -119,8 +118,7 @@ impl Decided {
         self.seals.insert(header.seal_number, Sealed::of(header));
     }
 
-    /// Takes an attestation, which must be under a seal of the log that was seen, under one that a later trust in the log covers, or under one that the log lost
-    /// with one of these restorations.
+    /// Takes an attestation, which must be under a seal of the log, or under one that the log lost with one of these restorations.
     pub fn attestation(
         &mut self,
         name: &str,
@@ -170,7 +168,6 @@ impl Decided {
                 leaf: statement.decided_leaf(),
                 tenant: hex::encode(statement.tenant.as_bytes()),
                 issued_at: statement.issued_at,
-                key_holders: sealed.key_holders,
             });
         }
         Ok(())
@@ -242,6 +239,12 @@ impl Decided {
     /// Looks for every match in these logs. Also returns the place of each log.
     pub fn judge(&self, logs: &[Jobs]) -> Result<(Verdicts, Vec<Place>), AuditError> {
         let places = logs.iter().map(|jobs| self.place(jobs)).collect::<Result<Vec<Place>, _>>()?;
+        let (three, alone): (Vec<_>, Vec<_>) = places.iter().zip(logs).partition(|(place, _)| place.0 > 1);
+        if three.len() == 1 || places.iter().collect::<HashSet<_>>().len() < places.len() {
+            let cause =
+                "of three key-holders give two or three different job logs, of a single one its only one";
+            return Err(AuditError::Source(cause.to_owned()));
+        }
         let (mut verdicts, mut stated) = (Verdicts::default(), HashMap::new());
         for claim in &self.matches {
             // The digest of a request covers its nonce and audience, so nothing is stated twice of one.
@@ -249,33 +252,14 @@ impl Decided {
                 verdicts.made_up.push(format!("{}: there is another statement of this decision", claim.name));
                 continue;
             }
-            let of = places.iter().zip(logs).filter(|(place, _)| place.0 == claim.key_holders);
-            let mut seats: Vec<usize> = of.clone().map(|(place, _)| place.1).collect();
-            seats.sort_unstable();
-            seats.dedup();
-            let (given, needed) = (seats.len(), if claim.key_holders == 3 { 2 } else { 1 });
-            if given < needed || given < of.clone().count() {
-                let cause = format!(
-                    "{}: give the job logs of {needed} different key-holders of {} at that time",
-                    claim.name, claim.key_holders
-                );
-                return Err(AuditError::Source(cause));
-            }
-            let looked: Vec<Verdict> = of.map(|(_, jobs)| jobs.look_for(claim)).collect();
-            // One of three may not have taken part.
-            let needed = if claim.key_holders == 3 { given - 1 } else { given };
-            let count = |what: Verdict| looked.iter().filter(|found| **found == what).count();
-            let open =
-                [Verdict::Later, Verdict::Earlier, Verdict::Lost].into_iter().find(|why| count(*why) > 0);
-            match open {
-                _ if count(Verdict::Decided) >= needed => verdicts.decided += 1,
-                Some(_) if given - count(Verdict::MadeUp) < needed => {
-                    verdicts.made_up.push(claim.name.clone())
-                }
+            // One of three may not have taken part. A service that had one key-holder and then three has logs of both.
+            let together = [(&alone, alone.len()), (&three, three.len().saturating_sub(1))];
+            match together.iter().filter_map(|(logs, needed)| look_together(claim, logs, *needed)).min() {
+                Some(Verdict::Decided) => verdicts.decided += 1,
                 Some(Verdict::Later) => verdicts.later += 1,
                 Some(Verdict::Earlier) => verdicts.earlier += 1,
-                Some(_) => verdicts.lost += 1,
-                None => verdicts.made_up.push(claim.name.clone()),
+                Some(Verdict::Lost) => verdicts.lost += 1,
+                Some(Verdict::MadeUp) | None => verdicts.made_up.push(claim.name.clone()),
             }
         }
         Ok((verdicts, places))
@@ -303,10 +287,23 @@ impl Decided {
     }
 }
 
+/// Whether so many of these logs have a match; `None` without logs.
+fn look_together(claim: &Match, logs: &[(&Place, &Jobs)], needed: usize) -> Option<Verdict> {
+    let found: Vec<Verdict> = logs.iter().map(|(_, jobs)| jobs.look_for(claim)).collect();
+    let decided = found.iter().filter(|one| **one == Verdict::Decided).count();
+    let open: Vec<Verdict> = found.into_iter().filter(|one| *one > Verdict::MadeUp).collect();
+    match (decided, open.iter().min()) {
+        _ if logs.is_empty() => None,
+        (decided, _) if decided >= needed => Some(Verdict::Decided),
+        (decided, Some(why)) if decided + open.len() >= needed => Some(*why),
+        _ => Some(Verdict::MadeUp),
+    }
+}
+
 impl Sealed {
     fn of(header: &SealHeader) -> Sealed {
-        let (tree_size, root, key_holders) = (header.tree_size, header.root, header.vaults.len());
-        Sealed { digest: header.digest(), tree_size, root, key_holders }
+        let (tree_size, root) = (header.tree_size, header.root);
+        Sealed { digest: header.digest(), tree_size, root }
     }
 }
 

@@ -10,9 +10,9 @@ use trefoil_sign::SigningKeys;
 const NOW: u64 = 1_800_000_000;
 const TENANT: &str = "01010101010101010101010101010101";
 
-fn claim(key_holders: usize, leaf: u8, issued_at: u64) -> Match {
+fn claim(leaf: u8, issued_at: u64) -> Match {
     let (name, tenant) = ("kept/1".to_owned(), TENANT.to_owned());
-    Match { name, digest: [leaf; 32], leaf: [leaf; 32], tenant, issued_at, key_holders }
+    Match { name, digest: [leaf; 32], leaf: [leaf; 32], tenant, issued_at }
 }
 
 /// A log of 100 lines in an hour, whose head is `[seat; 32]` at 50 lines, with these leaves.
@@ -44,31 +44,25 @@ fn decided(key_holders: usize) -> Decided {
 /// What becomes of one match; the error if nothing can be said.
 fn verdict(of: usize, claim: Match, logs: &[Jobs]) -> Result<Verdict, String> {
     let audit = Decided { matches: vec![claim], ..decided(of) };
-    let (verdicts, _) = audit.judge(logs).map_err(|cause| cause.to_string())?;
-    Ok(match verdicts {
-        Verdicts { decided: 1, later: 0, earlier: 0, lost: 0, made_up } if made_up.is_empty() => {
-            Verdict::Decided
-        }
-        Verdicts { decided: 0, later: 1, earlier: 0, lost: 0, made_up } if made_up.is_empty() => {
-            Verdict::Later
-        }
-        Verdicts { decided: 0, later: 0, earlier: 1, lost: 0, made_up } if made_up.is_empty() => {
-            Verdict::Earlier
-        }
-        Verdicts { decided: 0, later: 0, earlier: 0, lost: 1, made_up } if made_up.is_empty() => {
-            Verdict::Lost
-        }
-        Verdicts { decided: 0, later: 0, earlier: 0, lost: 0, made_up } => {
-            assert_eq!(made_up, ["kept/1"]);
-            Verdict::MadeUp
-        }
+    audit.judge(logs).map(|(verdicts, _)| only(verdicts)).map_err(|cause| cause.to_string())
+}
+
+/// That of one match.
+fn only(verdicts: Verdicts) -> Verdict {
+    let Verdicts { decided, later, earlier, lost, made_up } = verdicts;
+    match (decided, later, earlier, lost, &made_up[..]) {
+        (1, 0, 0, 0, []) => Verdict::Decided,
+        (0, 1, 0, 0, []) => Verdict::Later,
+        (0, 0, 1, 0, []) => Verdict::Earlier,
+        (0, 0, 0, 1, []) => Verdict::Lost,
+        (0, 0, 0, 0, [name]) if name == "kept/1" => Verdict::MadeUp,
         other => panic!("{other:?}"),
-    })
+    }
 }
 
 #[test]
 fn a_match_is_in_the_log_or_made_up_unless_the_log_cannot_have_it() {
-    let at = |issued_at| claim(1, 9, issued_at);
+    let at = |issued_at| claim(9, issued_at);
     let one = |claim: Match, jobs: Jobs| verdict(1, claim, &[jobs]).unwrap();
     assert!(one(at(NOW - 60), log(1, &[8, 9])) == Verdict::Decided);
     assert!(one(at(NOW + 999), log(1, &[9])) == Verdict::Decided, "whatever its time");
@@ -92,14 +86,14 @@ fn a_match_is_in_the_log_or_made_up_unless_the_log_cannot_have_it() {
     ] {
         assert!(one(at(time), restored()) == verdict, "{time}");
     }
-    let other_tenant = Match { tenant: "02".repeat(16), ..claim(1, 9, NOW - 60) };
+    let other_tenant = Match { tenant: "02".repeat(16), ..claim(9, NOW - 60) };
     assert!(one(other_tenant, log(1, &[9])) == Verdict::MadeUp, "a line of another tenant");
 }
 
 #[test]
 fn one_decision_has_one_statement() {
-    let other = Match { name: "kept/2".to_owned(), digest: [7; 32], ..claim(1, 9, NOW - 60) };
-    let matches = vec![claim(1, 9, NOW - 60), claim(1, 9, NOW - 60), other];
+    let other = Match { name: "kept/2".to_owned(), digest: [7; 32], ..claim(9, NOW - 60) };
+    let matches = vec![claim(9, NOW - 60), claim(9, NOW - 60), other];
     let (verdicts, _) = Decided { matches, ..decided(1) }.judge(&[log(1, &[9])]).unwrap();
     assert_eq!((verdicts.decided, verdicts.made_up.len()), (2, 1));
     assert!(verdicts.made_up[0].starts_with("kept/2: there is another statement"), "{verdicts:?}");
@@ -108,25 +102,42 @@ fn one_decision_has_one_statement() {
 #[test]
 fn of_three_key_holders_two_have_each_match() {
     let seats = |leaves: [&[u8]; 3]| [1, 2, 3].map(|seat| log(seat, leaves[usize::from(seat) - 1]));
-    let of = |leaves, count: usize| verdict(3, claim(3, 9, NOW - 60), &seats(leaves)[..count]).unwrap();
+    let of = |leaves, count: usize| verdict(3, claim(9, NOW - 60), &seats(leaves)[..count]).unwrap();
     let (has, not): (&[u8], &[u8]) = (&[9], &[8]);
     assert!(of([has, has, has], 3) == Verdict::Decided);
     assert!(of([has, not, has], 3) == Verdict::Decided, "one was away");
     assert!(of([not, has, not], 3) == Verdict::MadeUp, "one alone decides nothing");
     assert!(of([not, has, has], 2) == Verdict::Decided, "and the third has it");
     assert!(of([not, not, has], 2) == Verdict::MadeUp);
-    let refused = verdict(3, claim(3, 9, NOW - 60), &seats([has, has, has])[..1]).err().unwrap();
-    assert!(refused.contains("give the job logs of 2 different key-holders of 3"), "{refused}");
-    let twice = [log(2, has), log(2, has)];
-    assert!(verdict(3, claim(3, 9, NOW - 60), &twice).err().unwrap().contains("2 different"));
+    let refused = |logs: &[Jobs]| verdict(3, claim(9, NOW - 60), logs).unwrap_err();
+    assert!(refused(&seats([has, has, has])[..1]).contains("give two or three different job logs"));
+    assert!(refused(&[log(2, has), log(2, has)]).contains("give two or three different job logs"));
     // A log that was copied before says nothing against it, and two that say no decide.
     let old = |seat| Jobs { at: NOW - 600, ..log(seat, not) };
-    let with = |logs: [Jobs; 3]| verdict(3, claim(3, 9, NOW - 60), &logs).unwrap();
+    let with = |logs: [Jobs; 3]| verdict(3, claim(9, NOW - 60), &logs).unwrap();
     assert!(with([log(1, has), old(2), log(3, not)]) == Verdict::Later);
     assert!(with([log(1, not), old(2), log(3, not)]) == Verdict::MadeUp);
-    // Before there were three.
-    let refused = verdict(3, claim(1, 9, NOW - 60), &seats([has, has, has])).err().unwrap();
-    assert!(refused.contains("1 different key-holders of 1"), "{refused}");
+}
+
+/// The number of key-holders in a seal is the service's word: a match is looked for in every log.
+#[test]
+fn a_service_that_went_from_one_key_holder_to_three_has_the_logs_of_both() {
+    let mut audit = decided(3);
+    audit.heads.insert((1, 1), BTreeMap::from([(head(0, 50, 7), 3)]));
+    // The one stopped half an hour ago, and then the three began.
+    let one = |leaves: &[u8]| Jobs { at: NOW - 1800, ..log(7, leaves) };
+    let three = |leaves: &[u8]| [1, 2, 3].map(|seat| Jobs { first: (0, NOW - 1800), ..log(seat, leaves) });
+    for (issued_at, by_one, by_three, expected) in [
+        (NOW - 3000, &[9][..], &[][..], Verdict::Decided),
+        (NOW - 3000, &[], &[], Verdict::MadeUp),
+        (NOW - 600, &[], &[9], Verdict::Decided),
+        (NOW - 600, &[], &[], Verdict::MadeUp),
+        (NOW, &[], &[], Verdict::Later),
+    ] {
+        let [a, b, c] = three(by_three);
+        audit.matches = vec![claim(9, issued_at)];
+        assert_eq!(only(audit.judge(&[one(by_one), a, b, c]).unwrap().0), expected);
+    }
 }
 
 #[test]
@@ -251,10 +262,7 @@ fn an_attestation_under_a_seal_of_the_log_is_looked_for_by_batch_request_and_acc
     let own = world(&statement());
     for bytes in [&own.full, &own.compact] {
         let [found] = &asked(&own, bytes, &[]).unwrap()[..] else { panic!("one match") };
-        assert_eq!(
-            (found.leaf, &found.tenant[..], found.key_holders),
-            (statement().decided_leaf(), TENANT, 1)
-        );
+        assert_eq!((found.leaf, &found.tenant[..]), (statement().decided_leaf(), TENANT));
         let (cti, account) = ("06".repeat(16) + "05", "02".repeat(32));
         assert!(
             found.name.starts_with(&format!("kept/1: cti {cti}, account {account}, 2027-")),
