@@ -39,13 +39,10 @@ fn a_wallet_proves_what_it_received_and_survives_sealing() {
     let parent = tempfile::tempdir().unwrap();
     let mut wallet = Wallet::create(&mut rng());
     let (_, file) = credential(&wallet, &parent.path().join("issuer"), 1);
-    assert!(matches!(
-        wallet.prove(&TENANT, "a", None, None, NOW, &mut rng()),
-        Err(WalletError::NoCredential)
-    ));
+    assert!(matches!(wallet.prove(&TENANT, "a", None, NOW, &mut rng()), Err(WalletError::NoCredential)));
     wallet.receive(file, None).unwrap();
     let OpenRequest { envelope, session, level } =
-        wallet.prove(&TENANT, "shop.example", None, Some(8), NOW, &mut rng()).unwrap();
+        wallet.prove(&TENANT, "shop.example", None, NOW, &mut rng()).unwrap();
     let envelope = ProofEnvelope::decode(&envelope).unwrap();
     let verified = trefoil_zkp::verify(&envelope.statement, &envelope.proof).unwrap();
     assert_eq!(verified.statement_digest(), &session.id().0);
@@ -53,10 +50,7 @@ fn a_wallet_proves_what_it_received_and_survives_sealing() {
         (envelope.statement.level, wallet.handle(&TENANT).0),
         (2, envelope.statement.handle.to_bytes())
     );
-    assert!(matches!(
-        wallet.prove(&TENANT, "a", Some(3), None, NOW, &mut rng()),
-        Err(WalletError::Holder(_))
-    ));
+    assert!(matches!(wallet.prove(&TENANT, "a", Some(3), NOW, &mut rng()), Err(WalletError::Holder(_))));
     let id = session.id();
     let session = Session { tenant: TENANT, level, opened_at: NOW, expires_at: NOW + 10, holder: session };
     wallet.opened(session, NOW);
@@ -78,13 +72,7 @@ fn a_wallet_proves_what_it_received_and_survives_sealing() {
         let session = wallet.session("shop.example").unwrap();
         session.holder.authentication(Vector::new([0.5; 128]), nonce(), NOW, AttestationForm::Full)
     };
-    let (one, other) = (request(&again), request(&wallet));
-    assert_eq!((one.mac, one.reveal), (other.mac, other.reveal), "session key and chain were kept");
-    assert_eq!(one.reveal.unwrap().position, 1);
-    let sealed = again.seal(PASSPHRASE, CHEAP, &mut rng()).unwrap();
-    let later = Wallet::open(&sealed, PASSPHRASE).unwrap();
-    assert_eq!(later.session("shop.example").unwrap().holder.requests_left(), Some(7));
-    assert_eq!(request(&later).reveal.unwrap().position, 2, "no value is revealed twice");
+    assert_eq!(request(&again).mac, request(&wallet).mac, "the session key was kept");
 }
 
 #[test]

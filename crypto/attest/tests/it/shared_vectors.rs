@@ -48,5 +48,5 @@ fn every_case_is_decided_as_stated() {
         assert_eq!(decided, text(&case["expect"]), "{}: {:?}", case["name"], outcome.err());
         *if decided == "verified" { &mut verified } else { &mut refused } += 1;
     }
-    assert!(verified >= 26 && refused >= 455, "{verified} verified, {refused} refused");
+    assert!(verified >= 26 && refused >= 443, "{verified} verified, {refused} refused");
 }
