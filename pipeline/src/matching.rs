@@ -6,9 +6,10 @@ mod usual;
 pub(crate) use spent::Spent;
 pub(crate) use usual::Usual;
 
-use trefoil_attest::ProbeMode;
+use trefoil_attest::{ProbeMode, decided_entry};
+use trefoil_kernels::keccak;
 use trefoil_matching::{
-    Decisions, Embedding, EncryptedProbes, KeyHolderError, KeyHolding, LaneSet, MatchError, MatchJob,
+    Decisions, Embedding, EncryptedProbes, KeyHolderError, KeyHolding, LANES, LaneSet, MatchError, MatchJob,
     Matcher, PublicKey, SharedProbe, Template,
 };
 
@@ -161,7 +162,8 @@ impl<C> Round<'_, C> {
                     Probe::Shared(_) => None,
                 })
                 .collect();
-            let job = self.matcher.mask(batch, tenant, threshold, key, &plain).map_err(fault)?;
+            let mut job = self.matcher.mask(batch, tenant, threshold, key, &plain).map_err(fault)?;
+            job.leaves = leaves(run, lanes);
             run.times.match_ns += self.clock.monotonic_ns() - started;
             return Ok(job);
         }
@@ -185,11 +187,26 @@ impl<C> Round<'_, C> {
             }
         };
         let encrypted = probes.insert(encrypted);
-        let job =
+        let mut job =
             self.matcher.mask_shared(batch, tenant, threshold, key, &shared, encrypted).map_err(fault)?;
+        job.leaves = leaves(run, lanes);
         run.times.match_ns += self.clock.monotonic_ns() - started - waited;
         Ok(job)
     }
+}
+
+/// What the key-holder's log shows of each lane that matches: [`trefoil_attest::Statement::decided_leaf`] of what will be attested. Eight side by side.
+fn leaves<R>(run: &Run<R>, lanes: &[BackedLane<R>]) -> [[u8; 32]; LANES] {
+    let (mut entries, mut hashed, mut leaves) = ([[0; 97]; LANES], [[0; 32]; LANES], [[0; 32]; LANES]);
+    for (entry, BackedLane { request, account, .. }) in entries.iter_mut().zip(lanes) {
+        *entry = decided_entry(&run.batch_id, &request.request_digest, account);
+    }
+    let messages = entries.each_ref().map(|entry| &entry[..]);
+    keccak::sha3_256(run.cpu, &messages[..lanes.len()], &mut hashed[..lanes.len()]);
+    for (lane, leaf) in lanes.iter().zip(hashed) {
+        leaves[lane.request.template.lane.index()] = leaf;
+    }
+    leaves
 }
 
 fn has_any_of<R>(lanes: &[BackedLane<R>], out: LaneSet) -> bool {

@@ -42,7 +42,7 @@ func (i issuer) key(name string) []byte {
 func (i issuer) Name() string { return i.Issuer }
 func (i issuer) KeyHash() uint32 {
 	id := must(hex.DecodeString(i.KeySets[0]["id"].(string)))
-	hash := sha256.Sum256(append([]byte(i.Issuer+"\n\xfftrefoil:seal/2"), id...))
+	hash := sha256.Sum256(append([]byte(i.Issuer+"\n\xfftrefoil:seal/3"), id...))
 	return binary.BigEndian.Uint32(hash[:])
 }
 

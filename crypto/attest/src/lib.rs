@@ -71,7 +71,7 @@ pub use same_log::{LogError, verify_same_log};
 pub use seal::{HEADER_BYTES_MAX, SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
 pub use statement::{
     BATCH_MAX, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN,
-    Proof, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, statement_digest,
+    Proof, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, decided_entry, statement_digest,
 };
 pub use suite::Suite;
 pub use trefoil_types::{
@@ -81,7 +81,7 @@ pub use trefoil_types::{
 pub use trust_root::{
     KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,
 };
-pub use vault::{VAULTS_MAX, VaultState};
+pub use vault::{JobsHead, VAULTS_MAX, VaultState};
 pub use verify::{
     Check, Verified, check_signer, verify, verify_pruned_seal, verify_seal, verify_with_pruned_seal,
     verify_with_seal,

@@ -86,7 +86,7 @@ mod tests {
     use crate::seal::Seal;
     use crate::suite::Suite;
     use crate::tree::EMPTY_ROOT;
-    use crate::{Family, VaultState};
+    use crate::{Family, JobsHead, VaultState};
     use alloc::vec;
     use alloc::vec::Vec;
     use trefoil_types::KeySetId;
@@ -158,7 +158,8 @@ mod tests {
         let mut longest = header(u64::MAX, u64::MAX, Some(Restoration { time: u64::MAX, first: u64::MAX }));
         longest.issuer = "x".repeat(255);
         longest.tree_size = u64::MAX;
-        longest.vaults = vec![Some(VaultState { generation: u64::MAX, restored: u64::MAX }); 3];
+        let jobs = Some(JobsHead { lines: u64::MAX, digest: [0xff; 32] });
+        longest.vaults = vec![Some(VaultState { generation: u64::MAX, restored: u64::MAX, jobs }); 3];
         let seal = sealed(longest);
         assert_eq!(Seal::decode(&seal.encode()).unwrap(), seal);
         for ahead in [header(4, 100, Some(FIRST)), header(5, 99, Some(FIRST))] {

@@ -16,7 +16,7 @@ use crate::vault::{VAULTS_MAX, VaultState};
 use trefoil_types::KeySetId;
 
 /// Name and version of the seal format; inside the signed bytes it separates them from everything else.
-pub const SEAL_FORMAT: &str = "trefoil:seal/2";
+pub const SEAL_FORMAT: &str = "trefoil:seal/3";
 /// Upper bound on an encoded seal.
 pub const SEAL_BYTES_MAX: usize = 24 * 1024;
 
@@ -35,7 +35,7 @@ const VDS_RFC9162_SHA256: i64 = 1;
 /// CBOR tag of COSE_Sign1 (RFC 9052).
 const COSE_SIGN1: u64 = 18;
 /// Longest protected header; bounds the reader.
-const PROTECTED_BYTES_MAX: usize = 544;
+const PROTECTED_BYTES_MAX: usize = 672;
 
 /// What a seal says about its tree. All of it is signed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -104,7 +104,25 @@ pub fn statement_digest(encoded: &[u8]) -> [u8; 32] {
     Sha3_256::digest(encoded).into()
 }
 
+/// What a key-holder's job log shows the SHA3-256 of, if the request matched: a fixed name, the batch that it was decided in, the digest of the
+/// request, and the account.
+#[must_use]
+pub fn decided_entry(batch: &BatchId, request_digest: &[u8; 32], account: &Account) -> [u8; 97] {
+    let mut entry = [0; 97];
+    entry[..17].copy_from_slice(b"trefoil/decided/1");
+    entry[17..33].copy_from_slice(batch.as_bytes());
+    entry[33..65].copy_from_slice(request_digest);
+    entry[65..].copy_from_slice(account.as_bytes());
+    entry
+}
+
 impl Statement<'_> {
+    /// The leaf in the job log of each key-holder that decided this, if it is a match: SHA3-256 of [`decided_entry`].
+    #[must_use]
+    pub fn decided_leaf(&self) -> [u8; 32] {
+        Sha3_256::digest(decided_entry(&self.batch_id, &self.request_digest, &self.account)).into()
+    }
+
     fn check(&self) -> Result<(), StatementError> {
         let refuse = |field, limits| Err(StatementError { field, limits });
         if !is_name(self.issuer, NAME_BYTES_MAX) {

@@ -1,9 +1,10 @@
-//! States of the key-holders' vaults, as a seal shows them: what tells a vault from an older copy of itself.
+//! States of the key-holders' vaults and job logs, as a seal shows them: what tells a vault from an older copy of itself, and a log from one that
+//! was cut or forked.
 
 use alloc::vec::Vec;
 
 use crate::cbor::{Reader, Writer};
-use crate::error::DecodeError;
+use crate::error::{DecodeError, Problem};
 
 /// Most vaults that a seal shows: one, or one for each of three key-holders.
 pub const VAULTS_MAX: usize = 3;
@@ -15,6 +16,17 @@ pub struct VaultState {
     pub generation: u64,
     /// How often its operator took an older copy for it, on purpose.
     pub restored: u64,
+    /// The head of the key-holder's job log; `None` where it keeps none.
+    pub jobs: Option<JobsHead>,
+}
+
+/// A head of a key-holder's job log, which the key-holder has signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobsHead {
+    /// Lines of the log.
+    pub lines: u64,
+    /// SHA3-256 of the last of them, which names the one before.
+    pub digest: [u8; 32],
 }
 
 impl VaultState {
@@ -25,16 +37,20 @@ impl VaultState {
         (self.restored, self.generation) < (before.restored, before.generation)
     }
 
-    /// `[ * null / [generation, restored] ]`
+    /// `[ * null / [generation, restored, ? lines, digest] ]`
     pub(crate) fn write_all(states: &[Option<Self>], w: &mut Writer<'_>) {
         w.array(states.len());
         for state in states {
             match state {
                 None => w.null(),
-                Some(Self { generation, restored }) => {
-                    w.array(2);
+                Some(Self { generation, restored, jobs }) => {
+                    w.array(if jobs.is_some() { 4 } else { 2 });
                     w.uint(*generation);
                     w.uint(*restored);
+                    if let Some(JobsHead { lines, digest }) = jobs {
+                        w.uint(*lines);
+                        w.bytes(digest);
+                    }
                 }
             }
         }
@@ -52,21 +68,30 @@ impl VaultState {
         if r.is_null() {
             return r.null("seal.vault").map(|()| None);
         }
-        r.array("seal.vault", 2..=2)?;
+        let start = r.clone();
+        let members = r.array("seal.vault", 2..=4)?;
         let generation = r.uint("seal.vault.generation")?;
         let restored = r.uint("seal.vault.restored")?;
-        Ok(Some(Self { generation, restored }))
+        let jobs = match members {
+            2 => None,
+            4 => Some(JobsHead { lines: r.uint("seal.vault.lines")?, digest: r.fixed("seal.vault.digest")? }),
+            _ => return Err(start.error("seal.vault", Problem::WrongLength)),
+        };
+        Ok(Some(Self { generation, restored, jobs }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Problem;
     use alloc::vec;
 
     fn state(generation: u64, restored: u64) -> VaultState {
-        VaultState { generation, restored }
+        VaultState { generation, restored, jobs: None }
+    }
+
+    fn logged(lines: u64) -> VaultState {
+        VaultState { jobs: Some(JobsHead { lines, digest: [7; 32] }), ..state(1, 0) }
     }
 
     #[test]
@@ -86,6 +111,7 @@ mod tests {
             vec![None],
             vec![Some(state(0, 0))],
             vec![Some(state(u64::MAX, u64::MAX)), None, Some(state(24, 256))],
+            vec![Some(logged(0)), Some(state(3, 0)), Some(logged(u64::MAX))],
         ] {
             let mut out = Vec::new();
             VaultState::write_all(&states, &mut Writer(&mut out));
@@ -100,6 +126,8 @@ mod tests {
         assert_eq!(refused(&[0x81]), Problem::Truncated);
         assert_eq!(refused(&[0x81, 0x81, 0]), Problem::WrongLength);
         assert_eq!(refused(&[0x81, 0x83, 0, 0, 0]), Problem::WrongLength);
+        assert_eq!(refused(&[0x81, 0x85, 0, 0, 0, 0, 0]), Problem::WrongLength);
+        assert_eq!(refused(&[0x81, 0x84, 0, 0, 0, 0x41, 0]), Problem::WrongLength);
         assert_eq!(refused(&[0x81, 0x82, 0x18, 3, 0]), Problem::NotCanonical);
         assert_eq!(refused(&[0x81, 0x82, 0, 0x20]), Problem::WrongType { expected: "an unsigned integer" });
         assert_eq!(refused(&[0x81, 0xf7]), Problem::WrongType { expected: "an array" });

@@ -62,6 +62,9 @@ pub enum Request {
 /// How new a store is, the newer the larger: when it was restored last, Unix seconds or 0, and its transactions.
 pub type StoreAge = (u64, u64);
 
+/// The signed head of a key-holder's job log: its lines, and the digest of the last.
+pub type JobsHead = (u64, [u8; 32]);
+
 /// A key-holder's reply.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
@@ -186,6 +189,15 @@ impl Request {
             Request::EncryptProbes(job) => Some(job.model),
             Request::Enrol(enrolment) => Some(enrolment.model),
             Request::EnrolSeat(enrolment) => Some(enrolment.model),
+            _ => None,
+        }
+    }
+
+    /// What to log of each lane of a job that matches, if the request is one.
+    pub fn leaves(&self) -> Option<&[[u8; 32]; LANES]> {
+        match self {
+            Request::Decide(job) => Some(&job.leaves),
+            Request::DecideSeat(job) => Some(&job.job().leaves),
             _ => None,
         }
     }

@@ -7,14 +7,14 @@ use trefoil_bfv::threshold::{PIECES, Witness};
 use trefoil_bfv::{LANES, MaskedBatch, MaskedError, MaskedProduct, Scheme, Shape, Tag, Width};
 
 /// First bytes of an encoded job: format and version.
-const MAGIC: [u8; 4] = *b"TFJ7";
+const MAGIC: [u8; 4] = *b"TFJ8";
 
 /// Bytes but for the subjects and what is masked: magic, tenant, batch id, epoch, kind, occupied lanes, model, threshold.
 const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4 + Model::BYTES + 4;
 /// Most ciphertexts of a batch: of the widest vectors.
 pub(crate) const CIPHERTEXTS_MAX: usize = LANES / Width::W512.lanes();
-/// Bytes per subject: handle and generation.
-const SUBJECT_BYTES: usize = 32 + 4;
+/// Bytes per subject: handle, generation and leaf.
+const SUBJECT_BYTES: usize = 32 + 4 + 32;
 /// Bytes of the 32 coefficients of `c0`: 2 primes, 6 bytes.
 const FOLDED_BYTES: usize = 2 * LANES * 6;
 
@@ -34,6 +34,9 @@ pub struct MatchJob {
     /// The threshold of the decision. A key-holder whose threshold for the tenant and model differs decides nothing. It is part of the encoding, and so
     /// of the digest that names the batch between key-holders: no two of them decide one batch under two thresholds.
     pub threshold: i32,
+    /// What the key-holder's log shows of each lane that matches, so that an auditor finds its attestation there. The key-holder cannot know whether it
+    /// is of the lane's subject. Zeros in lanes without one, and where nobody audits.
+    pub leaves: [[u8; 32]; LANES],
     pub(crate) masked: Masked,
 }
 
@@ -72,7 +75,7 @@ pub enum JobError {
     #[error("the job has {0} bytes, which is not the length its lanes call for")]
     Length(usize),
     /// The first bytes do not name this format and version, or the kind does not exist.
-    #[error("these bytes are not a match job of version 7")]
+    #[error("these bytes are not a match job of version 8")]
     Format,
     /// No lane is occupied, or one template occupies two.
     #[error("the job's templates are not distinct, or there are none")]
@@ -166,9 +169,9 @@ impl MatchJob {
         HEADER_BYTES + LANES * SUBJECT_BYTES + FOLDED_BYTES + CIPHERTEXTS_MAX * 2 * POLYNOMIAL_BYTES;
 
     /// The canonical encoding, which [`MatchJob::from_bytes`] reads: magic, tenant, batch id, epoch (little-endian), kind,
-    /// occupied lanes (32 bits, little-endian), handle and generation of each in order, model, threshold, masked batch.
+    /// occupied lanes (32 bits, little-endian), handle, generation and leaf of each in order, model, threshold, masked batch.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let MatchJob { tenant, batch_id, epoch, subjects, model, threshold, masked } = self;
+        let MatchJob { tenant, batch_id, epoch, subjects, model, threshold, leaves, masked } = self;
         let mut bytes = Vec::with_capacity(MatchJob::BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(tenant.as_bytes());
@@ -176,9 +179,11 @@ impl MatchJob {
         bytes.extend_from_slice(&epoch.to_le_bytes());
         bytes.push(masked.code());
         bytes.extend_from_slice(&self.occupied().bits().to_le_bytes());
-        for (handle, generation) in subjects.iter().flatten() {
+        for (subject, leaf) in subjects.iter().zip(leaves) {
+            let Some((handle, generation)) = subject else { continue };
             bytes.extend_from_slice(handle.as_bytes());
             bytes.extend_from_slice(&generation.to_le_bytes());
+            bytes.extend_from_slice(leaf);
         }
         bytes.extend_from_slice(model.as_bytes());
         bytes.extend_from_slice(&threshold.to_le_bytes());
@@ -201,11 +206,12 @@ impl MatchJob {
         let epoch = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
         let [kind] = take(&mut rest).ok_or(length)?;
         let occupied = LaneSet::from_bits(u32::from_le_bytes(take(&mut rest).ok_or(length)?));
-        let mut subjects = [None; LANES];
+        let (mut subjects, mut leaves) = ([None; LANES], [[0; 32]; LANES]);
         for lane in occupied.iter() {
             let handle = take(&mut rest).ok_or(length)?;
             let generation = u32::from_le_bytes(take(&mut rest).ok_or(length)?);
             subjects[lane.index()] = Some((Handle::new(handle), generation));
+            leaves[lane.index()] = take(&mut rest).ok_or(length)?;
         }
         let model = Model::from_bytes(take(&mut rest).ok_or(length)?).ok_or(JobError::Format)?;
         let threshold = i32::from_le_bytes(take(&mut rest).ok_or(length)?);
@@ -221,6 +227,7 @@ impl MatchJob {
             subjects,
             model,
             threshold,
+            leaves,
             masked,
         };
         job.check_subjects()?;

@@ -68,7 +68,7 @@ mod vault;
 mod wire;
 
 pub use attempts::{AttemptRecord, MALFORMED_MAX};
-pub use call::{Enrolment, Renewal, Reply, Request, SeatDecision, StoreAge, Subjects};
+pub use call::{Enrolment, JobsHead, Renewal, Reply, Request, SeatDecision, StoreAge, Subjects};
 pub use enrolment::{
     Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,
 };

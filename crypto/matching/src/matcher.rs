@@ -102,7 +102,8 @@ impl Matcher {
         } else {
             self.mask_for_quorum(key, placed)?
         };
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, model, threshold, masked })
+        let leaves = [[0; 32]; LANES];
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, model, threshold, leaves, masked })
     }
 
     /// A batch with the data that each seat of a quorum needs to check the other two and the matcher.
@@ -176,8 +177,8 @@ impl Matcher {
         self.refresh();
         let placed = &placed[..lanes.len()];
         let masked = self.masker.mask_shared(zero, placed, &probes);
-        let (epoch, masked) = (key.epoch(), Masked::Product(masked));
-        Ok(MatchJob { tenant, batch_id, epoch, subjects, model, threshold, masked })
+        let (epoch, leaves, masked) = (key.epoch(), [[0; 32]; LANES], Masked::Product(masked));
+        Ok(MatchJob { tenant, batch_id, epoch, subjects, model, threshold, leaves, masked })
     }
 }
 

@@ -244,7 +244,7 @@ fn every_seal_says_what_was_seen_of_the_vaults_last() {
     let origin = issuer();
     let seen = Arc::clone(&origin.vaults);
     let (mut outlet, sealer) = start(6, origin, (Cadence::Group, 1), Arc::new(Kept(send)));
-    let state = |generation| Some(VaultState { generation, restored: 0 });
+    let state = |generation| Some(VaultState { generation, ..VaultState::default() });
     for states in [vec![], vec![None], vec![state(7)], vec![state(8), None, state(3)]] {
         seen.set(states.clone());
         assert!(outlet.seal(batch(0)));

@@ -156,7 +156,7 @@ const ON_POSTGRES_OFTEN: [&str; 13] = [
 
 /// Tests that copy, damage or open the file of a store, or audit it offline. A database is copied and looked at with its own tools, and its log is
 /// audited over HTTPS.
-const OF_A_FILE: [&str; 23] = [
+const OF_A_FILE: [&str; 24] = [
     "a_gateway_that_forgets_a_revocation_gets_no_decision",
     "a_lock_of_another_program_is_named_with_its_holder",
     "a_restart_ends_no_session_and_verifies_no_proof",
@@ -168,6 +168,7 @@ const OF_A_FILE: [&str; 23] = [
     "beside_a_running_service_it_exits_0_1_or_2",
     "canary::",
     "damage::",
+    "decided::",
     "disk::",
     "erasure::",
     "every_change_answers_with_a_receipt_that_verifies_offline",

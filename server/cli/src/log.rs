@@ -1,12 +1,14 @@
 //! `trefoil log`: the commands of auditors and witnesses.
 
 mod head_file;
+mod jobs;
 
 use super::exit::{USAGE, fail};
 use super::remote;
 use super::values::address;
 use super::verify::read_trust_root;
 use clap::Subcommand;
+use jobs::JobLogs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,11 +16,11 @@ use std::process::ExitCode;
 use trefoil_api::Pin;
 use trefoil_attest::tree::Hash;
 use trefoil_attest::witness::{Checkpoint, Witness, WitnessError};
-use trefoil_attest::{Restoration, TrustRoot};
+use trefoil_attest::{Restoration, SealHeader, TrustRoot};
 use trefoil_client::PublicLog;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::POSTGRES_MARK;
-use trefoil_service::log::log_audit::{self, AuditError, Audited, Head, Source};
+use trefoil_service::log::log_audit::{self, AuditError, Audited, Decided, Head, Source};
 use trefoil_service::login::clock::SystemClock;
 use trefoil_service::time;
 use trefoil_sign::WitnessKey;
@@ -36,6 +38,7 @@ const UNDECIDED: u8 = 3;
     trefoil log audit --data-dir trefoil-data --trust-root trust-root.json --pin sha3-256:5f3a...\n  \
     trefoil log audit --service https://auth.example:8443 --ca certificate.pem \\\n    \
     --trust-root trust-root.json --head head.json --witness 'w.example+...' --witnesses 1\n  \
+    trefoil log audit --data-dir trefoil-data --trust-root trust-root.json --attestations kept --jobs key-holder\n  \
     trefoil log witness-key --name w.example/1 --output witness.key\n  \
     trefoil log cosign --name w.example/1 --key witness.key --trust-root trust-root.json --head head.json > cosigned.txt\n  \
     trefoil log hand-in --service https://auth.example:8443 --ca certificate.pem cosigned.txt")]
@@ -113,6 +116,8 @@ struct Audit {
     /// service says what they were.
     #[arg(long)]
     no_restores: bool,
+    #[command(flatten)]
+    jobs: JobLogs,
 }
 
 /// Exactly one of the two.
@@ -132,6 +137,11 @@ type Failure = (String, u8);
 
 fn undecided(cause: impl ToString) -> Failure {
     (cause.to_string(), UNDECIDED)
+}
+
+fn failed(cause: AuditError) -> Failure {
+    let code = if matches!(cause, AuditError::Source(_)) { UNDECIDED } else { INVALID };
+    (cause.to_string(), code)
 }
 
 impl Log {
@@ -178,17 +188,25 @@ impl Audit {
             (None, None) => return Err(("give --data-dir or --service".to_owned(), USAGE)),
         };
         let checkpoint = self.checkpoint(source.as_ref())?;
-        let Audited { head, from, notices } =
-            log_audit::audit(source.as_ref(), &trust_root, &seen, checkpoint.as_ref()).map_err(|cause| {
-                let code = if matches!(cause, AuditError::Source(_)) { UNDECIDED } else { INVALID };
-                (cause.to_string(), code)
-            })?;
+        let mut decided = Decided::default();
+        let mut see = |header: &SealHeader| {
+            if self.jobs.are_given() {
+                decided.see(header);
+            }
+        };
+        let audited =
+            log_audit::audit_each(source.as_ref(), &trust_root, &seen, checkpoint.as_ref(), &mut see);
+        let Audited { head, from, notices } = audited.map_err(failed)?;
         let known = seen.restorations.last();
         if let Some(restored) =
             head.restorations.last().filter(|last| self.no_restores && Some(*last) != known)
         {
             return Err((format!("{}; --no-restores refuses that", restoration(restored)), INVALID));
         }
+        let (told, later) = match self.jobs.are_given() {
+            true => self.jobs.look(decided, (source.as_ref(), &trust_root), &head)?,
+            false => (Vec::new(), 0),
+        };
         if let Some(path) = &self.head {
             let draft = path.with_extension("draft");
             std::fs::write(&draft, head_file::write(&head, trust_root.issuer()))
@@ -203,13 +221,14 @@ impl Audit {
         for notice in notices {
             println!("notice: {notice}");
         }
+        told.iter().for_each(|line| println!("{line}"));
         match checkpoint {
             Some(Checkpoint { size, .. }) => {
                 println!("the log of {size} seals is cosigned by {} witnesses or more", self.witnesses)
             }
             None => println!("no witness was asked: another reader may have been shown another log"),
         }
-        Ok(())
+        if later > 0 { Err(jobs::later(later)) } else { Ok(()) }
     }
 
     /// The cosigned head to compare with: from a file, or, if witnesses are required, the one that was handed in to the source.

@@ -8,7 +8,7 @@
 //! A restored vault counts as an older copy that its operator accepted: `restored` rises, and every later seal shows that. Every process refuses
 //! a directory in which a restore did not complete.
 
-use crate::job_log::{self, Entry, JobLog, JobLogError};
+use crate::job_log::{self, Entry, HEAD_FILE, JobLog, JobLogError};
 use crate::vault::{SqliteVault, VAULT_FILE};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -129,7 +129,7 @@ struct Listed {
     bytes: u64,
 }
 
-/// Every file except databases, locks, drafts, marks and the reserve of the disk. A job log grows; its present length is kept.
+/// Every file except databases, locks, drafts, marks, the signed head of a job log and the reserve of the disk. A job log grows; its present length is kept.
 fn listed(data: &Path, databases: &[Kept]) -> Result<Vec<Listed>, BackupError> {
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(folder) = folders.pop() {
@@ -162,7 +162,8 @@ fn listed(data: &Path, databases: &[Kept]) -> Result<Vec<Listed>, BackupError> {
 fn is_kept(name: &str, databases: &[Kept]) -> bool {
     let of_a_database = databases.iter().any(|kept| name.starts_with(kept.name));
     let passing = [".draft", ".mark", ".sqlite", "-wal", "-shm"].iter().any(|end| name.ends_with(end));
-    !of_a_database && !passing && !matches!(name, RECORD | RESERVE_FILE | GITIGNORE | "lock" | "keys.lock")
+    let made_again = matches!(name, RECORD | RESERVE_FILE | GITIGNORE | HEAD_FILE | "lock" | "keys.lock");
+    !of_a_database && !passing && !made_again
 }
 
 /// The first `bytes` bytes of a growing file, to the end of a line.

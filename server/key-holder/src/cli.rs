@@ -24,7 +24,7 @@ use trefoil_host::settings::listen_address;
 use trefoil_host::systemd;
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, Model, TemplateName};
 use trefoil_storage::data_dir::DataDir;
-use trefoil_types::{Handle, TenantId};
+use trefoil_types::{Handle, TenantId, time};
 
 /// The identity of a gateway in the gateway's data directory.
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";
@@ -270,8 +270,13 @@ impl KeyHolderArgs {
             }
             Some(Command::Restore(restore)) => restore.run(),
             Some(Command::CheckLog { place }) => place.load().and_then(|config| {
-                let head = job_log::check(&config.server.data_dir).map_err(|cause| (cause.to_string(), 1))?;
+                let read = job_log::read(&config.server.data_dir, &mut |_, _| ());
+                let (head, signed) = read.map_err(|cause| (cause.to_string(), 1))?;
                 println!("{} lines, head {}", head.next, hex::encode(head.digest));
+                if let Some(signed) = signed {
+                    let (at, key) = (time::format(signed.at), hex::encode(signed.signer()));
+                    println!("{} lines signed at {at} by key {key}", signed.lines);
+                }
                 Ok(())
             }),
         };

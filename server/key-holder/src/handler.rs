@@ -2,13 +2,13 @@
 
 use crate::clients::{Client, Right};
 use crate::config::PolicyLimits;
-use crate::job_log::{Entry, JobLog};
+use crate::job_log::{self, Entry, JobLog};
 use crate::protocol::{Kind, Unreadable};
 use crate::quorum::Member;
 use crate::vault::SqliteVault;
 use std::sync::Arc;
 use trefoil_matching::{
-    DecisionPolicy, KeyHolder, KeyHolderError, LaneSet, Reply, Request, TenantId, Vault as _,
+    DecisionPolicy, KeyHolder, KeyHolderError, LaneSet, Reply, Request, Status, TenantId, Vault as _,
 };
 use trefoil_storage::database::{StoreError, fault as store_fault};
 use trefoil_storage::disk::Disk;
@@ -48,6 +48,7 @@ impl Handler {
         now: u64,
     ) -> Result<Reply, KeyHolderError> {
         let mut entry = Entry::begun(now, &client.name);
+        let mut leaves = None;
         let is_deletion = matches!(&request, Ok((_, Request::Shred(_))));
         let reply = match request {
             Ok((_, Request::Ping)) => {
@@ -58,6 +59,7 @@ impl Handler {
             }
             Ok((kind, request)) => {
                 self.describe(kind, &request, &mut entry);
+                leaves = request.leaves().copied();
                 self.carry_out(client, kind, request, now)
             }
             Err(why) => {
@@ -68,6 +70,7 @@ impl Handler {
         entry.outcome = outcome(&reply).to_owned();
         if let (Some(accepted), Some(batch)) = (accepted(&reply), &entry.batch) {
             entry.answer = Some(self.log.answer(batch, accepted));
+            entry.matched = leaves.and_then(|leaves| job_log::matched(&leaves, accepted));
         }
         entry.vault = self.vault.state().generation;
         // The log line of a deletion must not fail for lack of space.
@@ -78,9 +81,16 @@ impl Handler {
         reply
     }
 
+    /// Signs the head of the job log, at `now` (unix seconds), if it grew.
+    pub(crate) fn sign_log(&self, now: u64) {
+        if let Err(cause) = self.log.sign(self.vault.state().restored, now) {
+            tracing::warn!(%cause, "the head of the job log was not signed, so seals show an older one");
+        }
+    }
+
     /// Has the vault note how long the job log is.
     pub(crate) fn note_log(&self) {
-        let noted = self.log.sync().map_err(store_fault).and_then(|()| self.vault.note_beside());
+        let noted = self.log.sync().map_err(store_fault).and_then(|_| self.vault.note_beside());
         if let Err(cause) = noted {
             tracing::warn!(%cause, "the length of the job log was not noted in the vault");
         }
@@ -118,7 +128,8 @@ impl Handler {
         if let Request::Status = request {
             let sees =
                 |tenant: &TenantId| client.right == Right::Operate || self.vault.owns(tenant, &client.name);
-            return Ok(Reply::Status(self.role.key_holder().status_of(sees).into()));
+            let jobs = vec![self.log.signed()];
+            return Ok(Reply::Status(Box::new(Status { jobs, ..self.role.key_holder().status_of(sees) })));
         }
         if let Request::NoteStore(age) = request {
             let noted = self.vault.note_store(&client.name, age);

@@ -2,9 +2,15 @@
 //!
 //! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files, so a line that is
 //! altered, removed or inserted breaks the chain from there on. The log must not become a second copy of the data that it guards:
-//! it has no score, no decision and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under a key of
+//! it has no score and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under a key of
 //! the key-holder, which can show later which people a batch held and which bits it answered. A thief of the log alone learns
-//! only when which client sent how many lanes for which tenant.
+//! when which client sent how many lanes for which tenant, and how many of them matched.
+//!
+//! `matched` has the leaf of each lane that matched ([`trefoil_matching::MatchJob::leaves`]), sorted. So one who has an attestation finds out
+//! whether a key-holder decided it: `trefoil log audit` does. The gateway makes the leaf, and nobody else can say of which lane it is.
+//!
+//! Every second in which the log grew its head is signed, in a file beside it ([`SignedHead`]), once the disk has its lines. The gateway puts the
+//! newest that it saw into each seal.
 //!
 //! A line is written before its request is answered, so the log survives a kill of the process. It is not synced, so a
 //! power cut may lose its last lines. If a line cannot be written, no more requests are answered.
@@ -17,23 +23,27 @@
 #![expect(clippy::disallowed_types, reason = "the lines are a chain, so one is written after the other")]
 
 mod chain;
+mod head;
 
-pub use chain::{Head, check};
+pub use chain::{Head, check, read};
 pub(crate) use chain::{exists, is_file};
+pub(crate) use head::HEAD_FILE;
+pub use head::SignedHead;
 
 use crate::vault::VAULT_FILE;
 use aws_lc_rs::hmac;
 use chain::{append_to, check_file, continues, cut_torn_line, file_path, files};
+use head::Signer;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use thiserror::Error;
-use trefoil_matching::{Handle, LANES, LaneSet, TemplateName, TenantId};
-use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater};
+use trefoil_matching::{Handle, JobsHead, LANES, LaneSet, TemplateName, TenantId};
+use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater, write_private};
 use trefoil_storage::database::Count;
 
 /// Bytes after which the next file begins.
@@ -71,6 +81,9 @@ pub struct Entry {
     pub subjects: Option<String>,
     /// The outcome, without a decision.
     pub outcome: String,
+    /// The leaves of the lanes that matched, ascending and joined, hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched: Option<String>,
     /// Keyed digest of the batch id and the 32 bits answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
@@ -113,6 +126,19 @@ pub enum JobLogError {
         /// What is wrong.
         cause: String,
     },
+    /// The signed head is not of these lines.
+    #[error(
+        "{path} has {found} lines of the job log, and its jobs.head signs {lines} lines that are not among them: the log was cut or replaced, or copied \
+         before its jobs.head: copy that first"
+    )]
+    OtherHead {
+        /// The directory.
+        path: String,
+        /// Lines found.
+        found: u64,
+        /// Lines signed.
+        lines: u64,
+    },
     /// Lines that were written are missing.
     #[error(
         "{path} has {found} lines of the job log and {reached} were written, as {by} says, or its last lines are of another log: restore the whole \
@@ -134,6 +160,7 @@ pub enum JobLogError {
 pub(crate) struct JobLog {
     directory: PathBuf,
     key: hmac::Key,
+    signer: Signer,
     state: Mutex<State>,
     /// Lines that are on the disk.
     synced: Count,
@@ -144,6 +171,8 @@ struct State {
     bytes: u64,
     head: Head,
     mark: HighWater,
+    /// The head that was signed last.
+    signed: Option<JobsHead>,
     /// A write failed in the middle and left half a line; nothing may follow it.
     broken: bool,
 }
@@ -152,6 +181,7 @@ impl JobLog {
     /// Opens or begins the log of a data directory and checks its newest file.
     pub(crate) fn open(directory: &DataDir) -> Result<JobLog, JobLogError> {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &*directory.secret::<32>(KEY_FILE)?);
+        let signer = Signer::open(directory)?;
         let files = files(directory.path())?;
         let (path, head) = match files.last() {
             Some(path) => {
@@ -167,7 +197,7 @@ impl JobLog {
                     );
                 }
                 let next = before.unwrap_or_default();
-                (path.clone(), check_file(path, before)?.unwrap_or(next))
+                (path.clone(), check_file(path, before, &mut |_, _| ())?.unwrap_or(next))
             }
             None => (file_path(directory.path(), 0), Head::default()),
         };
@@ -179,8 +209,9 @@ impl JobLog {
         let file = append_to(&path).map_err(|cause| failed(&path, cause))?;
         mark.reach(head.reached()).map_err(|cause| failed(&directory.join(MARK_FILE), cause))?;
         let bytes = file.metadata().map_err(|cause| failed(&path, cause))?.len();
-        let state = Mutex::new(State { file, bytes, head, mark, broken: false });
-        let log = JobLog { directory: directory.path().to_owned(), key, state, synced: Count::default() };
+        let state = Mutex::new(State { file, bytes, head, mark, signed: None, broken: false });
+        let directory = directory.path().to_owned();
+        let log = JobLog { directory, key, signer, state, synced: Count::default() };
         log.sync().map_err(|cause| failed(&path, cause))?;
         Ok(log)
     }
@@ -196,17 +227,40 @@ impl JobLog {
         Arc::clone(&self.synced)
     }
 
-    /// Waits until the disk has every line so far.
-    pub(crate) fn sync(&self) -> io::Result<()> {
-        let (file, lines) = {
-            let state = self.state.lock().map_err(|_| io::Error::other("the job log is broken"))?;
-            (state.file.try_clone()?, state.head.next)
+    /// Waits until the disk has every line so far; the end of the chain then.
+    pub(crate) fn sync(&self) -> io::Result<Head> {
+        let (file, head) = {
+            let state = self.state()?;
+            (state.file.try_clone()?, state.head)
         };
-        if lines > self.synced.load(Ordering::Acquire) {
+        if head.next > self.synced.load(Ordering::Acquire) {
             file.sync_data()?;
-            self.synced.store(lines, Ordering::Release);
+            self.synced.store(head.next, Ordering::Release);
         }
+        Ok(head)
+    }
+
+    /// Signs the end of the chain at `at`, in unix seconds, unless it was signed. `restored` counts the older copies of the vault.
+    pub(crate) fn sign(&self, restored: u64, at: u64) -> io::Result<()> {
+        let head = self.sync()?;
+        let now = (head.next, head.digest);
+        if self.signed() == Some(now) {
+            return Ok(());
+        }
+        let mut line = serde_json::to_vec(&self.signer.sign(head, restored, at)?)?;
+        line.push(b'\n');
+        write_private(&self.directory, HEAD_FILE, &line).map_err(io::Error::other)?;
+        self.state()?.signed = Some(now);
         Ok(())
+    }
+
+    /// The head that was signed last.
+    pub(crate) fn signed(&self) -> Option<JobsHead> {
+        self.state().ok()?.signed
+    }
+
+    fn state(&self) -> io::Result<MutexGuard<'_, State>> {
+        self.state.lock().map_err(|_| io::Error::other("the job log is broken"))
     }
 
     /// The end of the chain.
@@ -216,7 +270,7 @@ impl JobLog {
 
     /// Appends a line, and fills in `n` and `prev`.
     pub(crate) fn append(&self, mut entry: Entry) -> io::Result<()> {
-        let mut state = self.state.lock().map_err(|_| io::Error::other("the job log is broken"))?;
+        let mut state = self.state()?;
         if state.broken {
             let why = "half a line of the job log could not be taken back: make it writable, then restart";
             return Err(io::Error::other(why));
@@ -276,6 +330,14 @@ impl JobLog {
         parts.iter().for_each(|part| context.update(part));
         hex::encode(context.sign())
     }
+}
+
+/// The leaves of the lanes that matched, for a line; `None` if none did.
+pub(crate) fn matched(leaves: &[[u8; 32]; LANES], accepted: LaneSet) -> Option<String> {
+    let mut leaves: Vec<[u8; 32]> = accepted.iter().map(|lane| leaves[lane.index()]).collect();
+    // Their order would be that of the lanes, which are the same for a subject each time.
+    leaves.sort_unstable();
+    (!leaves.is_empty()).then(|| hex::encode(leaves.as_flattened()))
 }
 
 fn older(directory: &Path, head: Head, reached: u64, by: &'static str) -> JobLogError {

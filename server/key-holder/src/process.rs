@@ -50,6 +50,8 @@ const STACK_BYTES: usize = 1 << 20;
 /// Pause between two checks whether all requests in flight have been answered.
 const FINISH_POLL: Duration = Duration::from_millis(10);
 
+/// Looks at the disk after which the head of the job log is signed: a second.
+const SIGN_TURNS: u32 = 2;
 /// Looks at the disk after which the vault notes the length of the job log, if no other transaction has. A gateway asks for the status once a second,
 /// and each question is a line.
 const NOTE_TURNS: u32 = 20;
@@ -206,6 +208,7 @@ impl Process {
         let Process { listener, shared, .. } = &self;
         let head = shared.handler.log.head();
         tracing::info!(jobs = head.next, head = hex::encode(head.digest), "serving");
+        shared.handler.sign_log(unix_s());
         let (tell, death) = channel();
         let died = tell.clone();
         shared.supervisor.on_death(move |death| drop(died.send(Some(death.clone()))));
@@ -223,6 +226,9 @@ impl Process {
             for turn in 1.. {
                 std::thread::sleep(disk::INTERVAL);
                 watching.handler.disk.look();
+                if turn % SIGN_TURNS == 0 {
+                    watching.handler.sign_log(unix_s());
+                }
                 if turn % NOTE_TURNS == 0 {
                     watching.handler.note_log();
                 }
@@ -245,6 +251,7 @@ impl Process {
         let death = death.recv().map_err(io::Error::other)?;
         systemd::stopping();
         shared.finish(Instant::now() + FRAME_TIME_MAX);
+        shared.handler.sign_log(unix_s());
         shared.handler.note_log();
         if let Err(cause) = shared.handler.vault.checkpoint() {
             tracing::warn!(%cause, "vault.sqlite is complete only together with vault.sqlite-wal: copy both");

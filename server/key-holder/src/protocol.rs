@@ -18,7 +18,7 @@ use trefoil_matching::{
 use zeroize::Zeroizing;
 
 /// Protocol and version in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/11";
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/12";
 /// Longest pause between two requests. Gateways do not use a connection that has been idle for half as long.
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(600);
 /// Bytes of a header: the frame's length, and the kind of a request.

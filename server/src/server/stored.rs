@@ -8,7 +8,6 @@ use trefoil_attest::{Restoration, Seal, TrustRoot};
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_matching::{KeyHolding, StoreAge, Vault as _};
 use trefoil_pipeline::ChainHead;
-use trefoil_service::keys::key_holder_watch;
 use trefoil_service::log::log_store::{self, SealedVaults};
 use trefoil_service::{STORE_FILE, time};
 use trefoil_storage::store::{Store, StoreError};
@@ -127,7 +126,8 @@ pub(super) fn check_vault(
     (sealed, seen): (Option<&SealedVaults>, u64),
     (accept_older, is_still): (bool, bool),
 ) -> Result<(), StartError> {
-    let found = key_holder_watch::shown(vault.state());
+    let trefoil_matching::VaultState { generation, restored } = vault.state();
+    let found = trefoil_attest::VaultState { generation, restored, jobs: None };
     let sealed = match sealed.map(|(number, vaults)| (*number, vaults.as_slice())) {
         Some((seal, [Some(sealed)])) if found.is_older_than(sealed) => Some((seal, *sealed)),
         _ => None,

@@ -16,7 +16,7 @@ mod record;
 pub use error::{DataDirError, failed};
 pub use high_water::{HighWater, Reached};
 pub use inspect::inspect;
-pub use private_file::{lock_holder, no_follow, read_private, refuse_exposed};
+pub use private_file::{lock_holder, no_follow, read_private, refuse_exposed, write as write_private};
 
 use private_file::refuse_foreign;
 use record::Record;

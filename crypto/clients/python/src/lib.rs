@@ -87,6 +87,9 @@ impl TrustRoot {
     }
 }
 
+/// Generation, restorations, and the lines and digest of the job log.
+type Vault<'py> = (u64, u64, Option<(u64, Bound<'py, PyBytes>)>);
+
 /// A seal: well formed, not verified.
 #[pyclass(frozen, module = "trefoil_attest")]
 struct Seal(attest::Seal);
@@ -111,11 +114,12 @@ impl Seal {
         PyBytes::new(py, &self.0.header.log_root)
     }
 
-    /// The state of each key-holder's vault as the service saw it last, in the order of the seats: its generation, and how
-    /// often an older copy was taken for it; `None` where the service never saw it.
+    /// The state of each key-holder's vault as the service saw it last, in the order of the seats: its generation, how
+    /// often an older copy was taken for it, and the lines and digest of its job log, or `None`; `None` where the service never saw it.
     #[getter]
-    fn vaults(&self) -> Vec<Option<(u64, u64)>> {
-        let state = |state: attest::VaultState| (state.generation, state.restored);
+    fn vaults<'py>(&self, py: Python<'py>) -> Vec<Option<Vault<'py>>> {
+        let head = |head: attest::JobsHead| (head.lines, PyBytes::new(py, &head.digest));
+        let state = |state: attest::VaultState| (state.generation, state.restored, state.jobs.map(head));
         self.0.header.vaults.iter().map(|vault| vault.map(state)).collect()
     }
 

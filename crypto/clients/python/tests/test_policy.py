@@ -92,7 +92,7 @@ def test_a_compact_attestation_names_the_seal_to_fetch() -> None:
         verify(data("compact.cbor"), Policy(ROOT, AUDIENCE, NONCE), NOW)
     seal = Seal.decode(data("seal.cbor"))
     assert (refusal.value.code, refusal.value.seal) == ("seal-needed", (seal.seal_number, seal.digest))
-    assert seal.vaults == [(7, 0), None, (2**53 + 1, 300)]
+    assert seal.vaults == [(7, 0, None), None, (2**53 + 1, 300, (2**53 + 2, bytes([11] * 32)))]
     verify_seal(seal, ROOT)
 
 

@@ -9,7 +9,7 @@ import { NAME_BYTES_MAX, readSuite, type Suite, TREFOIL_CLAIM } from "./statemen
 import { EMPTY_ROOT, HASH_BYTES } from "./tree.js";
 
 /** Name and version of the seal format; inside the signed bytes it separates them from everything else. */
-const SEAL_FORMAT = "trefoil:seal/2";
+const SEAL_FORMAT = "trefoil:seal/3";
 /** Upper bound on an encoded seal, checked before anything is read. */
 const SEAL_BYTES_MAX = 24 * 1024;
 
@@ -23,7 +23,7 @@ const VDS_RFC9162_SHA256 = 1;
 /** CBOR tag of COSE_Sign1 (RFC 9052). */
 const COSE_SIGN1 = 18;
 /** Longest protected header; bounds the reader. */
-const PROTECTED_BYTES_MAX = 544;
+const PROTECTED_BYTES_MAX = 672;
 
 /** Most vaults that a seal shows: one, or one for each of three key-holders. */
 const VAULTS_MAX = 3;
@@ -34,6 +34,16 @@ export interface VaultState {
   readonly generation: bigint;
   /** How often its operator took an older copy for it, on purpose. */
   readonly restored: bigint;
+  /** The head of the key-holder's job log; `undefined` where it keeps none. */
+  readonly jobs: JobsHead | undefined;
+}
+
+/** A head of a key-holder's job log, which the key-holder has signed. */
+export interface JobsHead {
+  /** Lines of the log. */
+  readonly lines: bigint;
+  /** SHA3-256 of the last of them, 32 bytes. */
+  readonly digest: Uint8Array;
 }
 
 /** The restoration from which a log goes on after the service lost its store. */
@@ -166,8 +176,12 @@ function writeClaims(w: Writer, header: SealHeader): void {
   w.int(5).bytes(header.logRoot);
   w.int(6).array(header.vaults.length);
   for (const state of header.vaults) {
-    if (state === undefined) w.null();
-    else w.array(2).uint(state.generation).uint(state.restored);
+    if (state === undefined) {
+      w.null();
+      continue;
+    }
+    w.array(state.jobs === undefined ? 2 : 4).uint(state.generation).uint(state.restored);
+    if (state.jobs !== undefined) w.uint(state.jobs.lines).bytes(state.jobs.digest);
   }
   if (header.restored !== undefined) w.int(7).array(2).uint(header.restored.first).uint(header.restored.time);
 }
@@ -205,9 +219,14 @@ function readVault(r: Reader): VaultState | undefined {
     r.null("seal.vault");
     return undefined;
   }
-  r.array("seal.vault", 2);
+  const start = r.offset;
+  const members = r.array("seal.vault", 2, 4);
+  if (members === 3) throw r.outOfRange("seal.vault", start);
   const generation = r.uint("seal.vault.generation");
-  return Object.freeze({ generation, restored: r.uint("seal.vault.restored") });
+  const restored = r.uint("seal.vault.restored");
+  if (members === 2) return Object.freeze({ generation, restored, jobs: undefined });
+  const lines = r.uint("seal.vault.lines");
+  return Object.freeze({ generation, restored, jobs: Object.freeze({ lines, digest: r.bytes("seal.vault.digest", HASH_BYTES) }) });
 }
 
 function readRestoration(r: Reader): Restoration {

@@ -47,9 +47,9 @@ test("every field reads as in the Rust implementation", () => {
       time: 1_800_000_009n,
       suite: 1,
       vaults: [
-        { generation: 7n, restored: 0n },
+        { generation: 7n, restored: 0n, jobs: undefined },
         undefined,
-        { generation: 2n ** 53n + 1n, restored: 300n },
+        { generation: 2n ** 53n + 1n, restored: 300n, jobs: { lines: 2n ** 53n + 2n, digest: hex("0b".repeat(32)) } },
       ],
     },
   );

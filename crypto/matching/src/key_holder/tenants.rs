@@ -3,7 +3,7 @@
 use super::{KeyHolder, Once, Threads, known};
 use crate::tenant::{Count, Tenant};
 use crate::{
-    AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, KeyHolderError,
+    AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, JobsHead, KeyHolderError,
     KeyStructure, Lane, LaneSet, Model, PublicKey, SubjectRecord, Template, TemplateName, TenantId,
     TenantRecord, Vault, VaultError, VaultState, system_entropy,
 };
@@ -37,6 +37,8 @@ pub struct Status {
     pub templates: u64,
     /// The vault: of a quorum, each seat's in order, and nothing for one that is away.
     pub vaults: Vec<Option<VaultState>>,
+    /// The job log of each vault's key-holder; empty in the process of a gateway, where none is kept.
+    pub jobs: Vec<Option<JobsHead>>,
 }
 
 impl Status {

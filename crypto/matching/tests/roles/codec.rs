@@ -105,10 +105,10 @@ fn refuses_non_canonical_values(samples: &Samples) {
     let [one, all] = &samples.jobs;
     let header = 45;
     let mut repeated = all.clone();
-    repeated.copy_within(header..header + 36, header + 36);
+    repeated.copy_within(header..header + 68, header + 68);
     assert_eq!(MatchJob::from_bytes(&repeated), Err(JobError::Subjects));
     let mut nobody = one.clone();
-    nobody.drain(header..header + 36);
+    nobody.drain(header..header + 68);
     nobody[41..45].fill(0);
     // Then there is no ciphertext either.
     nobody.truncate(head(&nobody) + C0);

@@ -34,9 +34,12 @@ fn occupied(job: &[u8]) -> u32 {
     u32::from_le_bytes(job[41..45].try_into().expect("four bytes"))
 }
 
+/// Where the first leaf of an encoded job is: after the header, a handle and a generation.
+pub(super) const LEAF: usize = 45 + 36;
+
 /// Where the model of an encoded job is: after the header and the subjects.
 pub(super) fn model_at(job: &[u8]) -> usize {
-    45 + 36 * occupied(job).count_ones() as usize
+    45 + 68 * occupied(job).count_ones() as usize
 }
 
 /// Where the masked batch of an encoded job begins: after model and threshold, and the tag of a plain one.

@@ -1,8 +1,8 @@
 //! Three key-holders, any two of which decide.
 
 use crate::attacks::{POLYNOMIAL, add_to_end, made_up};
-use crate::malformed::{C0, PRIMES, add, put};
-use crate::three::{TAGS, Three, WITNESS, alone, batch_at, job_of, key_of, seat_enrolment};
+use crate::malformed::{C0, LEAF, PRIMES, add, put};
+use crate::three::{TAGS, Three, WITNESS, alone, batch_at, job_at, job_of, key_of, seat_enrolment};
 use crate::{ENDS, MODEL, NOW, TENANT, Width, handle, lane_of, lenient, named, policy, random_face, wide};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use std::sync::Arc;
@@ -97,9 +97,9 @@ fn gets_its_own(three: &mut Three) {
         };
         assert_eq!(changed(0, 3).err(), Some(JobError::Format));
         assert!(changed(WITNESS + 2, 0xff).is_err(), "a factor above t");
-        // Where c0 differs, parts are of something else, and so is the name: no flooding is used twice.
+        // Where c0 differs, parts are of something else, and so is the name: no flooding is used twice. Where a leaf does, the seats do not log the same.
         let holder = &three.holders[seat.index()];
-        for at in [batch_at(bytes), batch_at(bytes) + 6 * 32] {
+        for at in [batch_at(bytes), batch_at(bytes) + 6 * 32, job_at(bytes) + LEAF] {
             let other = changed(at, bytes[at] ^ 1).unwrap();
             assert_ne!(holder.begin(&other, NOW).unwrap().digest(), digests[0]);
         }

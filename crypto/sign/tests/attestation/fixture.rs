@@ -8,7 +8,7 @@ use trefoil_attest::{Account, BatchId, SessionId, TenantId};
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Decision, Evidence, ExpectedNonce, Family, KeySetStatus, Policy, ProbeMode, Proof,
+    Attestation, Decision, Evidence, ExpectedNonce, Family, JobsHead, KeySetStatus, Policy, ProbeMode, Proof,
     PublicKeySet, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet, VaultState, statement_digest,
 };
 use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys, SlhDsaSha2_128f};
@@ -106,10 +106,11 @@ pub(crate) fn statement() -> Statement<'static> {
     }
 }
 
-/// States of three vaults: one that was never seen, and counts of every length.
+/// States of three vaults: one that was never seen, one with a job log, and counts of every length.
 pub(crate) fn vaults() -> Vec<Option<VaultState>> {
-    let state = |generation, restored| Some(VaultState { generation, restored });
-    vec![state(7, 0), None, state((1 << 53) + 1, 300)]
+    let jobs = Some(JobsHead { lines: (1 << 53) + 2, digest: [11; 32] });
+    let state = |generation, restored, jobs| Some(VaultState { generation, restored, jobs });
+    vec![state(7, 0, None), None, state((1 << 53) + 1, 300, jobs)]
 }
 
 /// A sealed tree in which leaf [`LEAF`] is a given statement.

@@ -2,7 +2,7 @@
 
 use trefoil_attest::KeySetId;
 use trefoil_attest::{
-    ExpectedNonce, KeySetStatus, Policy, Restoration, SealHeader, VaultState, VerifyError, verify,
+    ExpectedNonce, JobsHead, KeySetStatus, Policy, Restoration, SealHeader, VaultState, VerifyError, verify,
     verify_seal,
 };
 use trefoil_sign::SignError;
@@ -69,6 +69,7 @@ fn the_digest_covers_every_header_field_and_no_signature() {
     let again = issued.keys.sign_seal(base.clone(), &mut issued.rng).unwrap();
     assert_ne!(again.signatures, issued.seal.signatures, "hedged");
     assert_eq!(again.reference(), issued.seal.reference());
+    let vault = |state| SealHeader { vaults: vec![Some(state)], ..base.clone() };
     let mut digests = vec![base.digest()];
     digests.extend(
         [
@@ -82,9 +83,12 @@ fn the_digest_covers_every_header_field_and_no_signature() {
             SealHeader { time: 1, ..base.clone() },
             SealHeader { vaults: Vec::new(), ..base.clone() },
             SealHeader { vaults: vec![None], ..base.clone() },
-            SealHeader { vaults: vec![Some(VaultState::default())], ..base.clone() },
-            SealHeader { vaults: vec![Some(VaultState { generation: 1, restored: 0 })], ..base.clone() },
-            SealHeader { vaults: vec![Some(VaultState { generation: 0, restored: 1 })], ..base.clone() },
+            vault(VaultState::default()),
+            vault(VaultState { generation: 1, ..VaultState::default() }),
+            vault(VaultState { restored: 1, ..VaultState::default() }),
+            vault(VaultState { jobs: Some(JobsHead { lines: 0, digest: [0; 32] }), ..VaultState::default() }),
+            vault(VaultState { jobs: Some(JobsHead { lines: 1, digest: [0; 32] }), ..VaultState::default() }),
+            vault(VaultState { jobs: Some(JobsHead { lines: 0, digest: [1; 32] }), ..VaultState::default() }),
             SealHeader { restored: Some(Restoration { first: 17, time: 1 }), ..base.clone() },
             SealHeader { restored: Some(Restoration { first: 17, time: 2 }), ..base.clone() },
             SealHeader { restored: Some(Restoration { first: 16, time: 2 }), ..base.clone() },

@@ -213,9 +213,10 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
     // The receipts' first two bytes after the tag: array(4), then the protected header.
     let receipt = find(full, &[0xd2, 0x84]);
     let unprotected = find(full, &[0xa0, 0xf6]);
-    let seal_profile = find(full, b"trefoil:seal/2") + 13;
-    // A list of three: two counts, null, and two counts again.
-    let vaults = find(full, &[6, 0x83, 0x82, 7, 0, 0xf6, 0x82]) + 1;
+    let seal_profile = find(full, b"trefoil:seal/3") + 13;
+    // A list of three: two counts, null, and two counts with the head of a job log.
+    let vaults = find(full, &[6, 0x83, 0x82, 7, 0, 0xf6, 0x84]) + 1;
+    let head = find(full, &[0x58, 32, 11, 11]);
     vec![
         refused("empty", &[edit(0, end, &[])]),
         refused("last byte missing", &[edit(end - 1, 1, &[])]),
@@ -239,6 +240,9 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
         refused("two vault states and a third", &[edit(vaults, 1, &[0x82])]),
         refused("a vault state of one count", &[edit(vaults + 1, 1, &[0x81])]),
         refused("a vault state of three counts", &[edit(vaults + 1, 1, &[0x83])]),
+        refused("the lines of a job log without their digest", &[edit(vaults + 5, 1, &[0x83])]),
+        refused("a vault state of five", &[edit(vaults + 5, 1, &[0x85])]),
+        refused("a digest of 31 bytes", &[edit(head + 1, 2, &[31])]),
         refused("a negative generation", &[edit(vaults + 2, 1, &[0x27])]),
         refused("an undefined vault state", &[edit(vaults + 4, 1, &[0xf7])]),
         refused("another generation in one receipt", &[edit(vaults + 2, 1, &[8])]),

@@ -217,7 +217,7 @@ fn asked(
         Err(cause) => return away(cause),
     };
     let mut found = findings::malformed(place, status.malformed_jobs(), &status.frozen);
-    let vault = status.vaults.first().copied().flatten().map(trefoil_service::keys::key_holder_watch::shown);
+    let vault = trefoil_service::keys::key_holder_watch::shown(&status).first().copied().flatten();
     if let (Some(vault), Some(sealed)) = (vault, sealed)
         && vault.is_older_than(&sealed)
     {

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use trefoil_api::Hex;
-use trefoil_attest::{Restoration, VaultState};
+use trefoil_attest::{JobsHead, Restoration, VaultState};
 use trefoil_service::log::log_audit::{Head, KeptHead};
 
 /// Name and version of the form.
-const FORMAT: &str = "trefoil:log-head/3";
+const FORMAT: &str = "trefoil:log-head/4";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,8 +17,8 @@ struct File {
     last: Hex<32>,
     signed_root: Option<Hex<32>>,
     nodes: Vec<Hex<32>>,
-    /// Generation and restorations of each.
-    vaults: Vec<Option<(u64, u64)>>,
+    /// Generation and restorations of each, and the head of its key-holder's job log.
+    vaults: Vec<Option<(u64, u64, Option<(u64, Hex<32>)>)>>,
     /// When the last seal was made, Unix seconds.
     sealed_at: Option<u64>,
     /// First seal and time of each.
@@ -30,7 +30,10 @@ struct File {
 /// The file of a head of this issuer's log.
 pub(super) fn write(head: &Head, issuer: &str) -> String {
     let KeptHead { seals, last, signed_root, nodes, vaults, sealed_at, restorations, marks } = head.kept();
-    let state = |vault: Option<VaultState>| vault.map(|state| (state.generation, state.restored));
+    let state = |vault: Option<VaultState>| {
+        let VaultState { generation, restored, jobs } = vault?;
+        Some((generation, restored, jobs.map(|head| (head.lines, Hex(head.digest)))))
+    };
     let file = File {
         format: FORMAT.to_owned(),
         issuer: issuer.to_owned(),
@@ -55,7 +58,12 @@ pub(super) fn read(text: &[u8], issuer: &str) -> Result<Head, String> {
     if file.issuer != issuer {
         return Err(format!("a head of another issuer; the trust root is of {issuer}"));
     }
-    let state = |(generation, restored)| VaultState { generation, restored };
+    let head = |(lines, digest): (u64, Hex<32>)| JobsHead { lines, digest: digest.0 };
+    let state = |(generation, restored, jobs): (u64, u64, Option<_>)| VaultState {
+        generation,
+        restored,
+        jobs: jobs.map(head),
+    };
     let restoration = |(first, time)| Restoration { first, time };
     Head::try_from(KeptHead {
         seals: file.seals,
@@ -77,12 +85,14 @@ mod tests {
 
     fn head() -> Head {
         let restored = Restoration { first: 1, time: 5 };
+        let jobs = Some(JobsHead { lines: 10, digest: [11; 32] });
+        let logged = VaultState { generation: 8, restored: 9, jobs };
         Head::try_from(KeptHead {
             seals: 3,
             last: [1; 32],
             signed_root: Some([2; 32]),
             nodes: vec![[3; 32], [4; 32]],
-            vaults: vec![None, Some(VaultState { generation: 6, restored: 7 })],
+            vaults: vec![None, Some(VaultState { generation: 6, restored: 7, jobs: None }), Some(logged)],
             sealed_at: Some(8),
             restorations: vec![restored],
             marks: vec![(2, [9; 32]), (3, [1; 32])],
@@ -94,12 +104,12 @@ mod tests {
     fn a_head_reads_back_and_nobody_elses_does() {
         let (head, file) = (head(), write(&head(), ISSUER));
         assert_eq!(read(file.as_bytes(), ISSUER).unwrap(), head);
-        assert!(file.starts_with("{\n  \"format\": \"trefoil:log-head/3\",\n  \"issuer\""), "{file}");
+        assert!(file.starts_with("{\n  \"format\": \"trefoil:log-head/4\",\n  \"issuer\""), "{file}");
         let refused = |from: &str, to: &str| {
             assert!(file.contains(from), "{file}");
             read(file.replacen(from, to, 1).as_bytes(), ISSUER).unwrap_err()
         };
-        assert!(refused("log-head/3", "log-head/2").contains("its format is not trefoil:log-head/3"));
+        assert!(refused("log-head/4", "log-head/3").contains("its format is not trefoil:log-head/4"));
         assert!(refused("auth.example", "other.example").contains("a head of another issuer"));
         assert!(refused("\"seals\": 3", "\"seals\": 7").contains("2 nodes do not belong to 7 seals"));
         assert!(refused("\"seals\"", "\"more\": 1, \"seals\"").contains("unknown field"));

@@ -82,6 +82,12 @@ impl KeyHolder {
         self.child.id()
     }
 
+    /// Ends it with SIGTERM, and waits until it has signed its log.
+    pub(crate) fn stop(&mut self) {
+        let told = Command::new("kill").arg(self.pid().to_string()).status().unwrap();
+        assert!(told.success() && self.child.wait().unwrap().success());
+    }
+
     /// `kill -9`, and waits until the process is gone.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

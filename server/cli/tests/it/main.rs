@@ -25,6 +25,7 @@ mod connections;
 mod crash;
 mod credentials;
 mod damage;
+mod decided;
 mod deletions;
 mod demo;
 mod deployment;

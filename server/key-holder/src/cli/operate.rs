@@ -47,7 +47,7 @@ pub(super) fn operate(
 
 /// Shows what it counts.
 pub(super) fn print_status(status: &Status) {
-    let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, vaults } =
+    let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, vaults, jobs } =
         status;
     println!("{tenants} tenants, {templates} templates");
     println!("since the start: {attempts} attempts, of which {failures} failed, and {enrolments} enrolments");
@@ -64,5 +64,8 @@ pub(super) fn print_status(status: &Status) {
     for state in vaults.iter().flatten() {
         let (generation, restored) = (state.generation, state.restored);
         println!("vault: generation {generation}, {restored} times an older copy was taken for it");
+    }
+    for (lines, digest) in jobs.iter().flatten() {
+        println!("job log: {lines} lines signed, head {}", hex::encode(digest));
     }
 }

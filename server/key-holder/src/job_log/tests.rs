@@ -70,6 +70,85 @@ fn altered_removed_and_inserted_lines_are_found() {
     assert_eq!(check(directory.path()).unwrap(), log.head());
 }
 
+/// Claim V181: A key-holder signs the head of its job log, so a log that is cut, altered or continued otherwise below that head is none of its own.
+#[test]
+fn one_signed_head_binds_every_line_below_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = DataDir::open(&folder.path().join("data")).unwrap();
+    let log = JobLog::open(&directory).unwrap();
+    let signed = |log: &JobLog, at: u64| {
+        log.sign(3, at).unwrap();
+        let (end, signed) = read(directory.path(), &mut |_, _| ()).unwrap();
+        assert_eq!(end, log.head());
+        signed.unwrap()
+    };
+    let empty = signed(&log, 100);
+    assert_eq!((empty.lines, empty.digest, empty.at, empty.restored), (0, [0; 32], 100, 3));
+    for op in ["create", "enrol", "decide"] {
+        log.append(entry(op)).unwrap();
+    }
+    assert_eq!(log.signed(), Some((0, [0; 32])), "what was signed, not what was written");
+    let head = signed(&log, 101);
+    assert_eq!((head.lines, head.digest, head.at), (3, log.head().digest, 101));
+    assert_eq!(log.signed(), Some((3, head.digest)));
+    assert_eq!(signed(&log, 102), head, "nothing was added");
+    log.append(entry("decide")).unwrap();
+    let mut seen = Vec::new();
+    read(directory.path(), &mut |entry, head| seen.push((entry.op.clone(), head.next))).unwrap();
+    assert_eq!(
+        seen,
+        [("create", 1), ("enrol", 2), ("decide", 3)].map(|(op, n)| (op.to_owned(), n)),
+        "up to the head"
+    );
+    drop(log);
+    let again = signed(&JobLog::open(&directory).unwrap(), 103);
+    assert_eq!(again.signer(), head.signer(), "the key is that of the directory");
+
+    let path = directory.join(HEAD_FILE);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let refused = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        read(directory.path(), &mut |_, _| ()).unwrap_err()
+    };
+    for (from, to) in
+        [("\"lines\":4", "\"lines\":3"), ("\"at\":103", "\"at\":104"), ("\"restored\":3", "\"restored\":0")]
+    {
+        assert!(text.contains(from), "{text}");
+        assert!(refused(&text.replacen(from, to, 1)).to_string().contains("its signature does not verify"));
+    }
+    for member in ["\"digest\":\"", "\"key\":\"", "\"signature\":\""] {
+        let at = text.find(member).unwrap() + member.len();
+        let flipped = if &text[at..=at] == "0" { "1" } else { "0" };
+        let altered = [&text[..at], flipped, &text[at + 1..]].concat();
+        assert!(refused(&altered).to_string().contains("its signature does not verify"), "{member}");
+    }
+    assert!(matches!(refused("{}"), JobLogError::Broken { .. }));
+    std::fs::write(&path, &text).unwrap();
+    // Whole chains that are not the signed one: shorter, and with another end.
+    let lines = file_path(directory.path(), 0);
+    let whole = std::fs::read_to_string(&lines).unwrap();
+    let cut: String = whole.split_inclusive('\n').take(3).collect();
+    let other = format!("{cut}{}", whole.lines().last().unwrap().replace("decide", "shred ") + "\n");
+    for (chain, found) in [(cut, 3), (other, 4)] {
+        std::fs::write(&lines, chain).unwrap();
+        let refused = read(directory.path(), &mut |_, _| ()).unwrap_err();
+        assert!(
+            matches!(refused, JobLogError::OtherHead { lines: 4, found: end, .. } if end == found),
+            "{refused}"
+        );
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(read(directory.path(), &mut |_, _| ()).unwrap().1, None, "nothing is signed");
+}
+
+#[test]
+fn a_line_has_the_leaves_that_matched_in_an_order_that_is_not_that_of_the_lanes() {
+    let leaves = std::array::from_fn(|lane| [32 - lane as u8; 32]);
+    assert_eq!(matched(&leaves, LaneSet::EMPTY), None);
+    let two = matched(&leaves, LaneSet::from_bits(1 << 4 | 1 << 30)).unwrap();
+    assert_eq!(two, hex::encode([[2; 32], [28; 32]].concat()));
+}
+
 #[test]
 fn nothing_follows_half_a_line_that_cannot_be_taken_back() {
     let folder = tempfile::tempdir().unwrap();

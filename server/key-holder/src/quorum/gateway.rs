@@ -209,6 +209,7 @@ impl Quorum {
         for answer in self.each(|holder| holder.remote.call(Request::Status)) {
             let Ok(Reply::Status(status)) = answer else {
                 together.vaults.push(None);
+                together.jobs.push(None);
                 continue;
             };
             together.attempts = together.attempts.max(status.attempts);
@@ -217,6 +218,7 @@ impl Quorum {
             together.tenants = together.tenants.max(status.tenants);
             together.templates = together.templates.max(status.templates);
             together.vaults.push(status.vaults.first().copied().flatten());
+            together.jobs.push(status.jobs.first().copied().flatten());
             frozen.extend(status.frozen);
             for (most, counts) in [(&mut malformed, status.malformed), (&mut trips, status.trips)] {
                 for (tenant, count) in counts {

@@ -3,7 +3,7 @@
 use crate::world::{DECIDE, Gateway, House, Mode, TENANT, face, frame_with, lenient};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use trefoil_key_holder::job_log::Entry;
+use trefoil_key_holder::job_log::{self, Entry};
 use trefoil_matching::{DecisionPolicy, KeyHolderError, KeyHolding as _, MatchJob, Model, Reply, Width};
 use trefoil_testing::volume;
 
@@ -204,7 +204,9 @@ fn a_decision_is_on_record_and_cannot_be_read_from_it() {
     let running = house.start();
     let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
     let stranger = face(&mut StdRng::seed_from_u64(13));
-    assert_eq!(gateway.decide(&gateway.honest(1)).unwrap(), 0b11);
+    let mut honest = gateway.honest(1);
+    honest.leaves = std::array::from_fn(|lane| [32 - lane as u8; 32]);
+    assert_eq!(gateway.decide(&honest).unwrap(), 0b11);
     assert_eq!(gateway.decide(&gateway.job(1, |_| stranger.clone())).unwrap(), 0);
     let text = std::fs::read_to_string(house.data().join("jobs-0000000000000000.log")).unwrap();
     let lines: Vec<Entry> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -215,7 +217,37 @@ fn a_decision_is_on_record_and_cannot_be_read_from_it() {
         assert_eq!((&entry.batch, &entry.tenant), (&Some(hex::encode([1; 16])), &Some(hex::encode(TENANT))));
         assert!(entry.answer.as_ref().is_some_and(|answer| answer.len() == 64));
     }
+    assert_eq!(
+        accepted.matched,
+        Some(hex::encode([[31; 32], [32; 32]].concat())),
+        "which an auditor looks for"
+    );
+    assert_eq!(refused.matched, None);
     assert_eq!(accepted.subjects, refused.subjects);
     assert_ne!(accepted.answer, refused.answer);
     assert!(accepted.vault > 0 && refused.vault >= accepted.vault, "which vault answered");
+}
+
+#[test]
+fn the_head_that_a_gateway_sees_is_signed_within_seconds_and_at_a_clean_stop() {
+    let house = House::new("kill");
+    let mut running = house.start();
+    let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 1);
+    gateway.decide(&gateway.honest(1)).unwrap();
+    let written = job_log::check(&house.data()).unwrap().next;
+    // Each question is a line too.
+    let seen = loop {
+        let head = gateway.remote.status().unwrap().jobs[0];
+        if let Some((lines, digest)) = head.filter(|(lines, _)| *lines >= written) {
+            break (lines, digest);
+        }
+    };
+    let mut chain = Vec::new();
+    let (_, signed) =
+        job_log::read(&house.data(), &mut |_, head| chain.push((head.next, head.digest))).unwrap();
+    assert!(chain.contains(&seen) && signed.unwrap().lines >= seen.0);
+    running.signal("-TERM");
+    assert_eq!(running.wait(), Some(0));
+    let (end, signed) = job_log::read(&house.data(), &mut |_, _| ()).unwrap();
+    assert_eq!(signed.unwrap().lines, end.next, "all of it");
 }

@@ -4,7 +4,7 @@ use crate::keys::budget_trips::BudgetTrips;
 use crate::tenants::wiring::VerdictCache;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use std::sync::Arc;
-use trefoil_attest::{VAULTS_MAX, VaultState};
+use trefoil_attest::{JobsHead, VAULTS_MAX, VaultState};
 use trefoil_matching::{KeyHolding, Status};
 use trefoil_pipeline::{Registry, SeenVaults, Tenants as _};
 
@@ -27,10 +27,26 @@ struct Older {
 /// How many of three key-holders decide. A single key-holder counts as well, unless its vault is too old.
 const DECIDE: usize = 2;
 
-/// The state of a vault as a seal shows it.
-pub fn shown(state: trefoil_matching::VaultState) -> VaultState {
-    let trefoil_matching::VaultState { generation, restored } = state;
-    VaultState { generation, restored }
+/// The states of the vaults and job logs as a seal shows them.
+pub fn shown(status: &Status) -> Vec<Option<VaultState>> {
+    let jobs = status.jobs.iter().copied().chain(std::iter::repeat(None));
+    let jobs = jobs.map(|head| head.map(|(lines, digest)| JobsHead { lines, digest }));
+    let of = |(vault, jobs): (&Option<trefoil_matching::VaultState>, _)| {
+        vault.map(|trefoil_matching::VaultState { generation, restored }| VaultState {
+            generation,
+            restored,
+            jobs,
+        })
+    };
+    status.vaults.iter().zip(jobs).map(of).collect()
+}
+
+/// The newer of two heads of one job log. Another node of a fleet may have seen a newer one, which a seal shows already.
+fn newer(before: &VaultState, now: VaultState) -> VaultState {
+    match before.restored == now.restored {
+        true => VaultState { jobs: now.jobs.max(before.jobs), ..now },
+        false => now,
+    }
 }
 
 impl KeyHolderWatch {
@@ -60,8 +76,11 @@ impl KeyHolderWatch {
             return self.seen.set(sealed.to_vec());
         }
         for (own, sealed) in seen.iter_mut().zip(sealed) {
-            let is_news = |sealed: &VaultState| own.is_none_or(|own| own.is_older_than(sealed));
-            *own = sealed.filter(is_news).or(*own);
+            *own = match (*own, *sealed) {
+                (Some(own), Some(sealed)) if own.is_older_than(&sealed) => Some(newer(&own, sealed)),
+                (Some(own), Some(sealed)) => Some(newer(&sealed, own)),
+                (own, sealed) => sealed.or(own),
+            };
         }
         self.seen.set(seen);
     }
@@ -100,13 +119,13 @@ impl KeyHolderWatch {
         }
         // The connection reports a key-holder that is away.
         if let Ok(status) = key_holder.status() {
-            self.compare(&status.vaults);
+            self.compare(&shown(&status));
             self.trips.store(Arc::new(self.trips.load().then(&status.trips, now_s)));
             self.status.store(Some(Arc::new(status)));
         }
     }
 
-    fn compare(&self, vaults: &[Option<trefoil_matching::VaultState>]) {
+    fn compare(&self, vaults: &[Option<VaultState>]) {
         let vaults = &vaults[..vaults.len().min(VAULTS_MAX)];
         if vaults.iter().all(Option::is_none) {
             return;
@@ -118,13 +137,13 @@ impl KeyHolderWatch {
         }
         let (mut older, mut count) = (None, 0);
         for (seat, (seen, now)) in (1..).zip(seen.iter_mut().zip(vaults)) {
-            let Some(now) = now.map(shown) else { continue };
+            let Some(now) = *now else { continue };
             match *seen {
                 Some(before) if now.is_older_than(&before) => {
                     older = Some(refusal(seat, &before, &now));
                     count += 1;
                 }
-                _ => *seen = Some(now),
+                before => *seen = Some(before.map_or(now, |before| newer(&before, now))),
             }
         }
         if let Some(why) = &older
@@ -151,18 +170,18 @@ fn refusal(seat: usize, before: &VaultState, now: &VaultState) -> String {
 mod tests {
     use super::*;
 
-    fn vault(generation: u64, restored: u64) -> Option<trefoil_matching::VaultState> {
-        Some(trefoil_matching::VaultState { generation, restored })
+    fn vault(generation: u64, restored: u64) -> Option<VaultState> {
+        Some(VaultState { generation, restored, jobs: None })
     }
 
-    fn sealed(states: &[Option<trefoil_matching::VaultState>]) -> Vec<Option<VaultState>> {
-        states.iter().map(|state| state.map(shown)).collect()
+    fn sealed(states: &[Option<VaultState>]) -> Vec<Option<VaultState>> {
+        states.to_vec()
     }
 
     #[test]
     fn an_older_vault_is_noticed_until_the_newest_is_back() {
         let watch = KeyHolderWatch::new(sealed(&[vault(10, 0)]));
-        let refused = |vaults: &[Option<trefoil_matching::VaultState>]| {
+        let refused = |vaults: &[Option<VaultState>]| {
             watch.compare(vaults);
             assert_eq!(watch.older_vault(), watch.too_many_older(), "one that is alone");
             watch.older_vault().is_some()
@@ -234,5 +253,37 @@ mod tests {
         assert_eq!(watch.older_vault(), None);
         watch.compare(&[vault(4, 0); 9]);
         assert!(watch.older_vault().is_some(), "however long the reply is");
+    }
+
+    #[test]
+    fn a_seal_shows_the_newest_head_of_a_job_log_that_any_node_saw_unless_the_vault_was_restored() {
+        let logged = |generation, restored, lines| {
+            let jobs = Some(JobsHead { lines, digest: [lines as u8; 32] });
+            vec![Some(VaultState { generation, restored, jobs })]
+        };
+        let watch = KeyHolderWatch::new(Vec::new());
+        for (heard, state, shown) in [
+            (false, logged(5, 0, 10), logged(5, 0, 10)),
+            (true, logged(5, 0, 12), logged(5, 0, 12)),
+            (false, logged(6, 0, 11), logged(6, 0, 12)),
+            (true, logged(7, 0, 11), logged(7, 0, 12)),
+            (false, logged(7, 0, 13), logged(7, 0, 13)),
+            (false, logged(3, 1, 4), logged(3, 1, 4)),
+            (true, logged(7, 0, 14), logged(3, 1, 4)),
+            (true, logged(3, 2, 2), logged(3, 2, 2)),
+        ] {
+            if heard {
+                watch.hear(&state)
+            } else {
+                watch.compare(&state)
+            }
+            assert_eq!(watch.vaults().states(), shown);
+        }
+        let status =
+            Status { vaults: vec![Some(trefoil_matching::VaultState::default())], ..Status::default() };
+        assert_eq!(shown(&status), [Some(VaultState::default())], "in the process there is no log");
+        let jobs = vec![Some((9, [1; 32]))];
+        let jobs = shown(&Status { jobs, ..status })[0].unwrap().jobs;
+        assert_eq!(jobs, Some(JobsHead { lines: 9, digest: [1; 32] }));
     }
 }

@@ -14,6 +14,7 @@ use trefoil_attest::tree::{Hash, verify_consistency};
 use trefoil_attest::witness::Checkpoint;
 use trefoil_attest::{Last, LogEntry, Restoration, SealHeader, TrustRoot, VAULTS_MAX, VaultState};
 
+mod decided;
 mod error;
 mod notice;
 mod restorations;
@@ -21,6 +22,7 @@ mod signers;
 mod stored;
 mod vaults;
 
+pub use decided::{Decided, Verdicts};
 pub use error::AuditError;
 pub use notice::Notice;
 use restorations::Marks;
@@ -77,6 +79,17 @@ pub fn audit(
     seen: &Head,
     checkpoint: Option<&Checkpoint>,
 ) -> Result<Audited, AuditError> {
+    audit_each(source, trust_root, seen, checkpoint, &mut |_| ())
+}
+
+/// As [`audit`]; `each` gets the header of every seal that is checked, and may believe it if the log passes.
+pub fn audit_each(
+    source: &dyn Source,
+    trust_root: &TrustRoot,
+    seen: &Head,
+    checkpoint: Option<&Checkpoint>,
+    each: &mut dyn FnMut(&SealHeader),
+) -> Result<Audited, AuditError> {
     let newest = source.newest().map_err(AuditError::Source)?;
     let found = newest.map_or(0, |number| number.saturating_add(1));
     let mut notices = Vec::new();
@@ -103,6 +116,7 @@ pub fn audit(
         head.follow(number, entry.header())?;
         lost.as_ref().map_or(Ok(()), |lost| lost.passes(&head))?;
         head.vaults.follow(number, &entry.header().vaults, &mut notices)?;
+        each(entry.header());
         number += 1;
         // The seal that was newest when the audit began may have been pruned meanwhile; a newer one signs for it.
         if number == found && signers.wait_for_one() {

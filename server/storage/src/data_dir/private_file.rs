@@ -9,7 +9,10 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 /// Writes a `0600` file so that a crash leaves either no file or all of it.
-pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
+///
+/// # Errors
+/// [`DataDirError`] names the file and the remedy.
+pub fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
     let (path, draft) = (folder.join(name), folder.join(format!("{name}.draft")));
     let write = || -> io::Result<()> {
         match fs::remove_file(&draft) {

@@ -45,6 +45,7 @@ pub(super) fn loss(name: &str) -> &'static str {
         "vault.sqlite" => "no enrolled template could be matched, and attempt budgets would begin again",
         "master.key" | "vault.key" => "nothing in the database that it protects can be read or checked",
         "pepper.key" => "no API key would be accepted",
+        "job-log-signing.key" => "auditors would know the key-holder no more by the heads that it signs",
         "job-log.key" => "the digests in the job log could never be explained",
         "jobs.mark" => "a job log that was cut short would not be noticed",
         "pieces.key" => "this key-holder's pieces of every key would be gone",

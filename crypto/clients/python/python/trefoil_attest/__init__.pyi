@@ -29,7 +29,7 @@ class TrustRoot:
 class Seal:
     seal_number: int
     log_root: bytes
-    vaults: list[tuple[int, int] | None]
+    vaults: list[tuple[int, int, tuple[int, bytes] | None] | None]
     time: int
     digest: bytes
     @staticmethod

@@ -187,7 +187,7 @@ fn looked_at(
         }
     }
     let state = connection.query_row("SELECT generation, restored FROM authentic", [], |row| {
-        Ok(VaultState { generation: row.get(0)?, restored: row.get(1)? })
+        Ok(VaultState { generation: row.get(0)?, restored: row.get(1)?, jobs: None })
     })?;
     if let [Some(sealed)] = sealed
         && state.is_older_than(sealed)

@@ -109,7 +109,7 @@ impl Case {
         let bytes = hex::decode(vectors["seals"][0].as_str().unwrap()).unwrap();
         let connection = Connection::open(self.path("store.sqlite")).unwrap();
         let mut seal = trefoil_attest::Seal::decode(&bytes).unwrap();
-        seal.header.vaults = vec![Some(VaultState { generation: 1, restored: 0 })];
+        seal.header.vaults = vec![Some(VaultState { generation: 1, ..VaultState::default() })];
         connection.execute("INSERT INTO seals (number, bytes) VALUES (7, ?)", [seal.encode()]).unwrap();
         SealTime(seal.header.time)
     }

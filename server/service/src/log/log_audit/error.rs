@@ -57,6 +57,37 @@ pub enum AuditError {
         /// The state in this seal.
         now: VaultState,
     },
+    /// A seal shows fewer lines of a job log than seals before it, others, or none.
+    #[error(
+        "seal {seal} shows {now} lines of the job log of key-holder {seat}, and seals before it {before} lines, of which these are no continuation. Its vault was not \
+         restored: the log was cut or replaced, or the service says what it likes"
+    )]
+    JobsHead {
+        /// The seal.
+        seal: u64,
+        /// Which key-holder's, from 1.
+        seat: usize,
+        /// Lines seen before.
+        before: u64,
+        /// Lines in this seal; 0 if it shows no log.
+        now: u64,
+    },
+    /// A job log is broken, or not that of the service's key-holder.
+    #[error("{path}: {cause}")]
+    Jobs {
+        /// Where it is.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// An attestation is not of this log.
+    #[error("{name}: {cause}")]
+    Attestation {
+        /// The file.
+        name: String,
+        /// Reason.
+        cause: String,
+    },
     /// No later seal signs for a seal whose signatures were pruned.
     #[error(
         "seal {0} was pruned and no later seal of the same keys is signed, so nothing shows that they sealed it; ask the operator for the \

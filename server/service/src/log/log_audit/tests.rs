@@ -65,7 +65,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
 });
 
 fn seal(keys: &mut SigningKeys, head: &mut ChainHead, number: u64, history: u8) -> Vec<u8> {
-    let vaults = vec![Some(VaultState { generation: 10 + number, restored: 0 })];
+    let vaults = vec![Some(VaultState { generation: 10 + number, ..VaultState::default() })];
     seal_of(keys, head, number, [history; 32], vaults)
 }
 
@@ -274,7 +274,7 @@ fn an_older_vault_is_found_in_whatever_parts_the_log_is_audited_and_a_restored_o
     let trust_root = TrustRoot::new(ISSUER, vec![active]).unwrap();
     let mut log_of = |states: &[Option<(u64, u64)>]| {
         let mut head = ChainHead::GENESIS;
-        let state = |(generation, restored)| VaultState { generation, restored };
+        let state = |(generation, restored)| VaultState { generation, restored, jobs: None };
         let sealed = (0..)
             .zip(states)
             .map(|(number, vault)| seal_of(&mut keys, &mut head, number, [0; 32], vec![vault.map(state)]));
@@ -330,7 +330,7 @@ impl Restoring {
                 root: rand::random(),
                 time: time + number as u64,
                 suite: Suite::One,
-                vaults: vec![Some(VaultState { generation: number as u64, restored: 0 })],
+                vaults: vec![Some(VaultState { generation: number as u64, ..VaultState::default() })],
                 restored: branch.restored,
             };
             branch.head.follow(&header);

@@ -1,4 +1,4 @@
-//! The states of the key-holders' vaults in a log's seals, compared from seal to seal.
+//! The states of the key-holders' vaults and job logs in a log's seals, compared from seal to seal.
 
 use super::error::AuditError;
 use super::notice::Notice;
@@ -31,6 +31,16 @@ impl Vaults {
             if now.is_older_than(&before) {
                 return Err(AuditError::OlderVault { seal, seat, before, now });
             }
+            // A log that was restored with its vault has fewer lines, but it is there.
+            let follows = match (before.jobs, now.jobs) {
+                (Some(old), Some(new)) if now.restored == before.restored => {
+                    old == new || old.lines < new.lines
+                }
+                (old, new) => old.is_none() || new.is_some(),
+            };
+            if !follows {
+                return Err(AuditError::JobsHead { seal, seat, before: lines(before), now: lines(now) });
+            }
             if now.restored > before.restored {
                 notices.push(Notice::Restored { seal, seat, before, now });
             }
@@ -40,12 +50,39 @@ impl Vaults {
     }
 }
 
+fn lines(state: VaultState) -> u64 {
+    state.jobs.map_or(0, |head| head.lines)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trefoil_attest::JobsHead;
 
     fn state(generation: u64, restored: u64) -> Option<VaultState> {
-        Some(VaultState { generation, restored })
+        Some(VaultState { generation, restored, jobs: None })
+    }
+
+    #[test]
+    fn a_job_log_that_goes_back_forks_or_vanishes_is_a_finding_unless_its_vault_was_restored() {
+        let logged = |restored, lines, digest| {
+            let jobs = Some(JobsHead { lines, digest: [digest; 32] });
+            Some(VaultState { generation: 5, restored, jobs })
+        };
+        let mut vaults = Vaults::default();
+        let mut follow = |now| vaults.follow(7, &[now], &mut Vec::new()).map_err(|cause| cause.to_string());
+        for right in [state(5, 0), logged(0, 9, 1), logged(0, 9, 1), None, logged(0, 10, 2), logged(1, 4, 3)]
+        {
+            assert_eq!(follow(right), Ok(()), "{right:?}");
+        }
+        for wrong in [logged(1, 3, 3), logged(1, 4, 4), state(5, 1), state(5, 2)] {
+            let found = follow(wrong).unwrap_err();
+            assert!(
+                found.contains("seal 7") && found.contains("key-holder 1") && found.contains("4 lines"),
+                "{found}"
+            );
+        }
+        assert_eq!(follow(logged(1, 5, 3)), Ok(()));
     }
 
     /// Claim V6.
