@@ -170,7 +170,7 @@ impl Target {
         // With the seal given, signatures inside a full attestation are not looked at; all else is.
         if verify_with_seal(bytes, &self.seal, &self.policy, self.now).is_ok() {
             let signed = |bytes| {
-                let Attestation { statement, leaf_index, tree_size, path, evidence: _ } =
+                let Attestation { statement, leaf_index, tree_size, path, evidence: _, device: _ } =
                     Attestation::decode(bytes).expect("what verifies decodes");
                 (statement, leaf_index, tree_size, path)
             };
