@@ -55,7 +55,7 @@ pub(super) fn measure(rounds: usize, extent: Extent) -> Result<Report, Failure> 
 }
 
 /// Runs by name, with their medians in words.
-fn times<const N: usize>(what: &str, runs: [(&str, Vec<f64>); N]) -> Report {
+pub(super) fn times<const N: usize>(what: &str, runs: [(&str, Vec<f64>); N]) -> Report {
     let (mut summary, mut fields) = (String::new(), Map::new());
     for (name, runs) in runs {
         let runs = Distribution::new(runs);

@@ -107,7 +107,8 @@ impl DeviceSignature {
     }
 
     /// Whether it is over `message`.
-    pub(crate) fn verifies(&self, message: &[u8]) -> bool {
+    #[must_use]
+    pub fn verifies(&self, message: &[u8]) -> bool {
         verify_ml_dsa_44(&self.public_key, message, &self.signature)
     }
 
