@@ -77,7 +77,7 @@ fn person(witness: &Witness, session_key: SessionKey, rng: &mut StdRng) -> Resul
     let statement = statement(witness, Circuit::Cred2, &session_key);
     let proof = trefoil_zkp::prove(witness, &statement, rng).map_err(Failure::in_step("proving"))?;
     let (audience, policy_id) = (AUDIENCE.to_owned(), POLICY_ID);
-    let envelope = ProofEnvelope { statement, audience, session_key, policy_id, chain: None, proof };
+    let envelope = ProofEnvelope { statement, audience, session_key, policy_id, proof };
     let (session, verdict) = verdict(&envelope, VERDICT_EXPIRY_S).map_err(Failure::fault)?;
     Ok(Person { handle: verdict.handle, account: verdict.account, session, verdict, envelope })
 }
@@ -116,7 +116,6 @@ pub(crate) fn statement(witness: &Witness, circuit: Circuit, session_key: &Sessi
         level: LEVEL,
         policy_id: POLICY_ID,
         key_commitment: &session_key.commitment(),
-        chain: None,
     })
 }
 

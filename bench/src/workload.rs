@@ -77,7 +77,6 @@ impl Prepared {
         LaneRequest {
             backing: Backing::Session(InSession {
                 id: ground.population.people[user.person].session,
-                reveal: None,
                 revived,
             }),
             template: user.template.clone(),

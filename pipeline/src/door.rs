@@ -9,7 +9,7 @@ pub trait Door<R>: Send + Sync {
     /// Whether the session's holder made this request: whether its MAC is right under the verdict's session key.
     fn is_holders(&self, request: &LaneRequest<R>, verdict: &Verdict) -> bool;
 
-    /// Spends what a request may use once: its nonce and its value of the session's hash chain. Called after the MAC and every
+    /// Spends what a request may use once: its nonce. Called after the MAC and every
     /// condition of the verdict, and before the match. Of a request without a session it is all that is asked: the nonce is then used
     /// once for its tenant and handle.
     ///

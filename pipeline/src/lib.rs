@@ -30,8 +30,7 @@ pub use clock::Clock;
 pub use door::{Door, Open};
 pub use driver::{Pool, PoolError, affinity};
 pub use request::{
-    Backing, Batch, Bound, BoundLane, InSession, LaneRequest, Probe, Record, Refusal, RevealRefused,
-    StageTimes,
+    Backing, Batch, Bound, BoundLane, InSession, LaneRequest, Probe, Record, Refusal, StageTimes,
 };
 pub use sealer::{
     Cadence, ChainHead, Floor, LogTurn, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use trefoil_attest::{Decision, ProbeMode, Reveal, statement_digest};
+use trefoil_attest::{Decision, ProbeMode, statement_digest};
 use trefoil_matching::{Embedding, SharedProbe, Template};
-use trefoil_zkp::chain::ChainError;
 
 use crate::verdict::{Stale, Verdict};
 use crate::{Account, SessionId, TenantId};
@@ -42,20 +41,8 @@ pub enum Backing {
 pub struct InSession {
     /// The session whose proof covers the request.
     pub id: SessionId,
-    /// What the holder reveals of the session's hash chain, if it has one.
-    pub reveal: Option<Reveal>,
     /// The session's verdict, if the service read it from its row after a miss. It is not looked up again.
     pub revived: Option<Box<Verdict>>,
-}
-
-impl Backing {
-    /// What the holder reveals of a hash chain.
-    pub fn reveal(&self) -> Option<Reveal> {
-        match self {
-            Backing::Session(session) => session.reveal,
-            Backing::Application(_) => None,
-        }
-    }
 }
 
 /// The probe, in the mode of the tenant's policy.
@@ -161,9 +148,6 @@ pub enum Refusal {
     /// The register that the nodes of a fleet share gave no answer; nothing is accepted without it.
     #[error("the register of used nonces gave no answer")]
     RegisterUnavailable,
-    /// The request reveals no value of its session's hash chain, or not the next one.
-    #[error("hash chain: {0}")]
-    Reveal(#[from] RevealRefused),
     /// The request is in a session, or in none, other than the policy says.
     #[error("the request is not backed as the policy says")]
     ProofMode,
@@ -194,21 +178,4 @@ pub enum Refusal {
     /// An internal error; the request was not decided.
     #[error("internal error: the request was not decided")]
     Fault,
-}
-
-/// Why a request is refused for the hash-chain value that it reveals or omits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RevealRefused {
-    /// The session has a chain.
-    #[error("the session has a hash chain: reveal its next value")]
-    Wanted,
-    /// The session has none.
-    #[error("the session has no hash chain: send no `reveal`")]
-    Unwanted,
-    /// The session's position in its chain is unknown.
-    #[error("the position in this session's chain is unknown; prove again")]
-    Unknown,
-    /// The value is not among the next ones.
-    #[error(transparent)]
-    Value(#[from] ChainError),
 }

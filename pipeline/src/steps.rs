@@ -126,7 +126,7 @@ impl<R> Run<R> {
         door: &dyn Door<R>,
     ) -> Vec<BackedLane<R>> {
         verdicts.announce(lanes.iter().filter_map(|lane| match &lane.backing {
-            Backing::Session(InSession { id, revived: None, .. }) => Some(id.as_bytes()),
+            Backing::Session(InSession { id, revived: None }) => Some(id.as_bytes()),
             Backing::Session(_) | Backing::Application(_) => None,
         }));
         let mut proven = Vec::with_capacity(lanes.len());
@@ -230,7 +230,6 @@ impl<R> Run<R> {
                 quantiser: &calibrated.quantiser,
                 template_generation: request.template.generation,
                 proof,
-                reveal: request.backing.reveal(),
                 batch_id: self.batch_id,
                 place,
                 issued_at: self.now,
@@ -270,7 +269,6 @@ fn admit<R>(
         return Err(Refusal::Mac);
     }
     let root = verdict.admits(tenant, &request.template.handle, audience, now)?;
-    verdict.covers(session.reveal.is_some())?;
     door.spend(request, now)?;
     let Verdict { circuit, level, epoch, .. } = *verdict;
     Ok(Proof { circuit, root, level, epoch, session: session.id })

@@ -12,7 +12,6 @@ use trefoil_zkp::Verified;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 
-use crate::request::RevealRefused;
 use crate::tenant::Tenant;
 
 /// Version of the verifier that produced a verdict. Raised when a soundness bug is fixed upstream:
@@ -44,8 +43,6 @@ pub struct Verdict {
     verifier: u16,
     /// Credential level that was proven.
     pub level: u8,
-    /// Whether the proof commits to a hash chain, so that each request must reveal a value.
-    pub has_chain: bool,
 }
 
 /// Why a session does not cover a request. The names are for logs and tests: a client is told only
@@ -91,7 +88,6 @@ impl Verdict {
             circuit: statement.circuit.id(),
             verifier: VERIFIER_VERSION,
             level: statement.level,
-            has_chain: envelope.chain.is_some(),
         })
     }
 
@@ -126,18 +122,6 @@ impl Verdict {
             && tenant.policy.proof_level.is_some_and(|least| self.level >= least);
         if same { Ok(root) } else { Err(Stale::Scope) }
     }
-
-    /// Whether the presence or absence of a hash-chain value in a request fits the session.
-    ///
-    /// # Errors
-    /// If it does not.
-    pub fn covers(&self, reveals: bool) -> Result<(), RevealRefused> {
-        match (self.has_chain, reveals) {
-            (true, false) => Err(RevealRefused::Wanted),
-            (false, true) => Err(RevealRefused::Unwanted),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// The id of `audience`: the first half of its SHA3-256. To find a second audience with the same half costs 2^128
@@ -164,18 +148,16 @@ impl Value for Verdict {
             circuit,
             verifier,
             level,
-            has_chain,
         } = self;
         let ([n0, n1], [a0, a1]) = (pack(tenant.as_bytes()), pack(audience.as_bytes()));
         let generation = u64::from(*root_generation) | u64::from(*epoch) << 32;
         let policy = u64::from(*policy_id) | u64::from(*circuit) << 32 | u64::from(*verifier) << 48;
-        let proven = u64::from(*level) | u64::from(*has_chain) << 8;
         let fours: [[u64; 4]; WORDS / 4] = [
             pack(handle.as_bytes()),
             pack(account.as_bytes()),
             pack(session_key),
             [n0, n1, a0, a1],
-            [*not_after, generation, policy, proven],
+            [*not_after, generation, policy, u64::from(*level)],
         ];
         std::array::from_fn(|word| fours[word / 4][word % 4])
     }
@@ -185,8 +167,7 @@ impl Value for Verdict {
     fn from_words(words: &Self::Words) -> Self {
         let fours: [[u64; 4]; WORDS / 4] =
             std::array::from_fn(|four| std::array::from_fn(|i| words[4 * four + i]));
-        let [handle, account, session_key, [n0, n1, a0, a1], [not_after, generation, policy, proven]] =
-            &fours;
+        let [handle, account, session_key, [n0, n1, a0, a1], [not_after, generation, policy, level]] = &fours;
         Verdict {
             handle: Handle::new(unpack(handle)),
             account: Account::new(unpack(account)),
@@ -199,8 +180,7 @@ impl Value for Verdict {
             policy_id: *policy as u32,
             circuit: (*policy >> 32) as u16,
             verifier: (*policy >> 48) as u16,
-            level: *proven as u8,
-            has_chain: *proven >> 8 != 0,
+            level: *level as u8,
         }
     }
 }
@@ -226,7 +206,6 @@ mod tests {
             circuit: 10,
             verifier: 11 << 8,
             level: 12,
-            has_chain: true,
         }
     }
 
@@ -235,8 +214,6 @@ mod tests {
         assert!(size_of::<<Verdict as Value>::Words>() <= 160);
         let verdict = example();
         assert!(Verdict::from_words(&verdict.to_words()) == verdict);
-        let without = Verdict { has_chain: false, ..verdict };
-        assert!(Verdict::from_words(&without.to_words()) == without);
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn vector(embedding: Vector) -> Face {
 
 /// A login as the service takes it.
 pub(crate) fn login_request(body: Authentication) -> LoginRequest {
-    let (probe_digest, reveal) = (body.probe_digest(), body.reveal());
+    let probe_digest = body.probe_digest();
     let Authentication {
         handle,
         session_id,
@@ -107,7 +107,7 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
     } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
-        voucher: Voucher::Holder(Signed { session: SessionId::new(session_id.0), reveal, mac: mac.0 }),
+        voucher: Voucher::Holder(Signed { session: SessionId::new(session_id.0), mac: mac.0 }),
         audience,
         nonce: nonce.into_bytes(),
         issued_at,

@@ -59,7 +59,6 @@ use trefoil_service::log::seal_log;
 use trefoil_service::login::clock::PipelineClock;
 use trefoil_service::login::door::FrontDoor;
 use trefoil_service::node::Node;
-use trefoil_service::sessions::chains::Chains;
 use trefoil_service::sessions::rows::Sessions;
 use trefoil_service::subjects::rotation::Rotations;
 use trefoil_storage::Supervisor;
@@ -155,13 +154,12 @@ impl Server {
         let (release, seal_log) = start_seal_log(&store, &counters, &standing, &supervisor)?;
         let shared = FleetLog::of(&store, &watch, register.clone(), past.accepted(), &standing);
         let told = (watch.vaults(), restored, shared);
-        let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
         let (nonces, dated_by) = (config.pipeline.nonces, Arc::clone(&standing));
-        let door = Arc::new(FrontDoor::new(nonces, Arc::clone(&chains), register.clone(), dated_by));
+        let door = Arc::new(FrontDoor::new(nonces, register.clone(), dated_by));
         let dated = PipelineClock { clock: Arc::clone(&clock), seal_log: Arc::clone(&standing) };
         let ends = (Arc::clone(&door), release);
         let pipeline = start_pipeline(&config, pipeline, keys, head, Arc::new(dated), ends, told)?;
-        let rows = Sessions::new(Arc::clone(&store), Arc::clone(&chains), register.clone());
+        let rows = Sessions::new(Arc::clone(&store), register.is_some());
         let proofs = proof_pool(&config.proofs, &clock, &counters, &supervisor)?;
         let draining = AtomicBool::new(false);
         let node = Arc::new(Node {
@@ -330,7 +328,6 @@ impl Server {
         let sealed = tokio::task::spawn_blocking(move || {
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
-            app.service.sessions.rows.keep_places(&app.service.tenants);
             if let Err(cause) = app.service.tenants.note_uses() {
                 tracing::warn!(%cause, "the last uses of API keys were not noted");
             }

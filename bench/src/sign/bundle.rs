@@ -137,7 +137,6 @@ fn statement() -> Statement<'static> {
         quantiser: "unit-r175",
         template_generation: 1,
         proof: None,
-        reveal: None,
         batch_id: BatchId::new([6; 16]),
         place: 7,
         issued_at: WORLD_START_S,

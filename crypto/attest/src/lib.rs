@@ -75,7 +75,7 @@ pub use same_log::{LogError, verify_same_log};
 pub use seal::{HEADER_BYTES_MAX, SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
 pub use statement::{
     BATCH_MAX, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN,
-    Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, statement_digest,
+    Proof, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, statement_digest,
 };
 pub use succession::{
     SUCCESSION_BYTES_MAX, SUCCESSION_FORMAT, Succession, succession_to_be_signed, verify_succession,

@@ -1,6 +1,5 @@
 //! What a client asked for, as far as an attestation binds it.
 
-use crate::Reveal;
 use sha3::{Digest as _, Sha3_256};
 use trefoil_types::{Handle, SessionId, TenantId};
 
@@ -20,17 +19,15 @@ pub struct RequestHeader<'a> {
     pub issued_at: u64,
     /// Digest of the probe as sent.
     pub probe_digest: &'a [u8; 32],
-    /// What the request reveals, in a session with a hash chain.
-    pub reveal: Option<Reveal>,
 }
 
 impl RequestHeader<'_> {
     /// The `request_digest` of an attestation: SHA3-256("trefoil/request/1" | session id | handle | u64 issued at |
     /// probe digest | u32 length | audience | u32 length | nonce), integers little-endian. The client can recompute it, and
-    /// so can everybody to whom the client shows the header. A reveal is not in it: the statement has a field for that.
+    /// so can everybody to whom the client shows the header.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
-        let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest, reveal: _ } = *self;
+        let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest } = *self;
         let hash = Sha3_256::new_with_prefix(b"trefoil/request/1").chain_update(session_id);
         digest(hash, handle, issued_at, probe_digest, audience, nonce)
     }

@@ -14,7 +14,7 @@ pub(crate) use self::codec::read_suite;
 use crate::suite::Suite;
 
 /// Name and version of the statement format (`eat_profile`).
-pub const STATEMENT_FORMAT: &str = "trefoil:statement/2";
+pub const STATEMENT_FORMAT: &str = "trefoil:statement/3";
 /// Shortest relying-party nonce: 128 bits, so that none repeats by chance.
 pub const NONCE_BYTES_MIN: usize = 16;
 /// Longest relying-party nonce: the limit of EAT (RFC 9711 section 4.1).
@@ -40,18 +40,6 @@ pub struct Proof {
     pub epoch: u32,
     /// The session that the proof opened: digest of the proven statement, another one with every proof.
     pub session: SessionId,
-}
-
-/// One value of a session's hash chain, counted from the chain's tip.
-///
-/// Only the session's holder can know it before revealing it, so it shows to anybody who holds the commitment to the
-/// chain that the holder took part: `trefoil-zkp` checks it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Reveal {
-    /// Hash steps from this value to the tip, at least 1; each position is used once.
-    pub position: u32,
-    /// The value at that position.
-    pub value: [u8; 32],
 }
 
 /// What the service states about one authentication. Fields are borrowed, so that encoding and decoding copy nothing.
@@ -90,9 +78,6 @@ pub struct Statement<'a> {
     /// The credential proof, or none where the tenant's policy asks for none: then the tenant's application alone vouched for
     /// the request. [`verify`](crate::verify) refuses such a statement unless its policy accepts it.
     pub proof: Option<Proof>,
-    /// What the holder revealed for this authentication, where its session has a hash chain. Needs a proof, which
-    /// commits to the chain.
-    pub reveal: Option<Reveal>,
     /// Batch that the request was decided in.
     pub batch_id: BatchId,
     /// Place in that batch, 0 to 31, drawn anew for each batch: it says nothing about who was authenticated.
@@ -136,12 +121,6 @@ impl Statement<'_> {
         }
         if !is_name(self.quantiser, MODEL_BYTES_MAX) {
             return refuse("quantiser", "1 to 64 bytes without control characters");
-        }
-        if self.reveal.is_some_and(|reveal| reveal.position == 0) {
-            return refuse("reveal", "of position 1 or more");
-        }
-        if self.reveal.is_some() && self.proof.is_none() {
-            return refuse("reveal", "absent without a proof, which alone commits to a chain");
         }
         if self.place >= BATCH_MAX {
             return refuse("place", "0 to 31");

@@ -86,7 +86,6 @@ fn statement(place: u8, nonce: &[u8]) -> Statement<'_> {
         quantiser: "s175/1",
         template_generation: 1,
         proof: None,
-        reveal: None,
         batch_id: BatchId::new([6; 16]),
         place,
         issued_at: NOW,

@@ -4,8 +4,7 @@ use std::{fmt, ops::RangeInclusive};
 
 pub use crate::frame::EnvelopeError;
 use crate::{
-    chain::ChainCommitment,
-    frame::{Frame, Magics},
+    frame::Frame,
     session::SessionKey,
     statement::{Circuit, Statement},
 };
@@ -13,8 +12,7 @@ use crate::{
 /// A proof with everything that the service needs to check and bind it.
 ///
 /// Layout, integers little-endian: magic "TFP1", statement (191 bytes), u8 length and audience (UTF-8), session
-/// key (32), policy id u32, u32 length and proof. Nothing follows. With a hash chain the magic is "TFP2", and the
-/// chain's u32 length and tip (32) stand before the length of the proof.
+/// key (32), policy id u32, u32 length and proof. Nothing follows.
 ///
 /// The session key travels inside, so an envelope is sent over an authenticated, encrypted channel only.
 #[derive(Clone)]
@@ -27,14 +25,11 @@ pub struct ProofEnvelope {
     pub session_key: SessionKey,
     /// The requesting policy.
     pub policy_id: u32,
-    /// Commitment of the session's hash chain, if it has one.
-    pub chain: Option<ChainCommitment>,
     /// The proof's bytes.
     pub proof: Vec<u8>,
 }
 
-/// Magic of an envelope without and with a chain.
-const MAGICS: Magics = ["TFP1", "TFP2"];
+const MAGIC: &str = "TFP1";
 
 impl ProofEnvelope {
     /// Lengths that an envelope for `circuit` can have, for checking a `Content-Length` before reading.
@@ -47,12 +42,11 @@ impl ProofEnvelope {
     /// # Errors
     /// [`EnvelopeError`] names the field that is out of bounds.
     pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
-        let ProofEnvelope { statement, audience, session_key, policy_id, chain, proof } = self;
-        let key = session_key.to_bytes();
-        let (statement, policy_id, chain) = (statement.clone(), *policy_id, *chain);
-        let frame = Frame { statement, audience, key, policy_id, chain, proof };
+        let ProofEnvelope { statement, audience, session_key, policy_id, proof } = self;
+        let (statement, key) = (statement.clone(), session_key.to_bytes());
+        let frame = Frame { statement, audience, key, policy_id: *policy_id, proof };
         frame.check(&session_key.commitment())?;
-        Ok(frame.encode(MAGICS))
+        Ok(frame.encode(MAGIC))
     }
 
     /// Reads exactly one envelope, recomputes context and scope and compares them. The proof is not verified.
@@ -60,7 +54,7 @@ impl ProofEnvelope {
     /// # Errors
     /// [`EnvelopeError`] names what cannot be read, is out of bounds or does not fit the rest.
     pub fn decode(bytes: &[u8]) -> Result<ProofEnvelope, EnvelopeError> {
-        let frame = Frame::decode(bytes, MAGICS)?;
+        let frame = Frame::decode(bytes, MAGIC)?;
         let session_key = SessionKey::from_bytes(*frame.key);
         frame.check(&session_key.commitment())?;
         Ok(ProofEnvelope {
@@ -68,7 +62,6 @@ impl ProofEnvelope {
             audience: frame.audience.to_owned(),
             session_key,
             policy_id: frame.policy_id,
-            chain: frame.chain,
             proof: frame.proof.to_vec(),
         })
     }
@@ -76,13 +69,12 @@ impl ProofEnvelope {
 
 impl fmt::Debug for ProofEnvelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ProofEnvelope { statement, audience, session_key, policy_id, chain, proof } = self;
+        let ProofEnvelope { statement, audience, session_key, policy_id, proof } = self;
         f.debug_struct("ProofEnvelope")
             .field("statement", statement)
             .field("audience", audience)
             .field("session_key", session_key)
             .field("policy_id", policy_id)
-            .field("chain", chain)
             .field("proof_bytes", &proof.len())
             .finish()
     }

@@ -57,7 +57,6 @@ pub(crate) fn claim(circuit: Circuit, key_commitment: &[u8; 32]) -> SessionClaim
         level: LEVEL,
         policy_id: POLICY,
         key_commitment,
-        chain: None,
     }
 }
 

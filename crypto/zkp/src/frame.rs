@@ -6,35 +6,29 @@ use trefoil_attest::NAME_BYTES_MAX;
 use zeroize::Zeroizing;
 
 use crate::{
-    chain::{ChainCommitment, ChainLength},
     hash::scope,
-    session::{context, with_chain},
+    session::context,
     statement::{Circuit, Statement, StatementError},
     verify::{ProofError, check_size, proof_size_window},
 };
 
 /// Everything around a proof. Layout, integers little-endian: magic (4), statement (191), u8 length and audience
-/// (UTF-8), 32 bytes about the session key, policy id u32, with a chain its u32 length and tip (32), u32 length and
-/// proof. Nothing follows.
+/// (UTF-8), 32 bytes about the session key, policy id u32, u32 length and proof. Nothing follows.
 pub(crate) struct Frame<'a> {
     pub(crate) statement: Statement,
     pub(crate) audience: &'a str,
     /// The session key or its commitment, as the format has it.
     pub(crate) key: Zeroizing<[u8; 32]>,
     pub(crate) policy_id: u32,
-    pub(crate) chain: Option<ChainCommitment>,
     pub(crate) proof: &'a [u8],
 }
-
-/// The two magics of a format: without and with a chain.
-pub(crate) type Magics = [&'static str; 2];
 
 /// Why bytes are not an envelope or record, or why one cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// The magic is not that of the format, without or with a hash chain.
-    #[error("neither magic {0} nor {1}: not a file of this kind")]
-    Magic(&'static str, &'static str),
+    /// The magic is not that of the format.
+    #[error("no magic {0}: not a file of this kind")]
+    Magic(&'static str),
     /// The bytes end early.
     #[error("{field} is cut off")]
     Truncated {
@@ -53,14 +47,11 @@ pub enum EnvelopeError {
     /// The proof's length is not one that the circuit can produce.
     #[error(transparent)]
     Proof(#[from] ProofError),
-    /// The chain's length is out of range.
-    #[error(transparent)]
-    Chain(#[from] ChainLength),
     /// The statement inside is malformed.
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// The statement's context is not that of this tenant, audience, key, epoch, policy and chain.
-    #[error("the statement's context does not belong to this audience, session key, policy and chain")]
+    /// The statement's context is not that of this tenant, audience, key, epoch and policy.
+    #[error("the statement's context does not belong to this audience, session key and policy")]
     Context,
     /// The statement's scope is not that of this tenant and audience.
     #[error("the statement's scope does not belong to this tenant and audience")]
@@ -70,20 +61,19 @@ pub enum EnvelopeError {
 impl<'a> Frame<'a> {
     pub(crate) fn size_window(circuit: Circuit) -> RangeInclusive<usize> {
         let (proof, fixed) = (proof_size_window(circuit), 4 + Statement::BYTES + 1 + 32 + 4 + 4);
-        proof.start() + fixed..=proof.end() + fixed + NAME_BYTES_MAX + ChainCommitment::BYTES
+        proof.start() + fixed..=proof.end() + fixed + NAME_BYTES_MAX
     }
 
     /// The bytes of a frame that [`Frame::check`] has accepted.
-    pub(crate) fn encode(&self, magics: Magics) -> Vec<u8> {
-        let Frame { statement, audience, key, policy_id, chain, proof } = self;
-        let mut bytes = Vec::with_capacity(4 + Statement::BYTES + 1 + audience.len() + 76 + proof.len());
-        bytes.extend(magics[usize::from(chain.is_some())].bytes());
+    pub(crate) fn encode(&self, magic: &str) -> Vec<u8> {
+        let Frame { statement, audience, key, policy_id, proof } = self;
+        let mut bytes = Vec::with_capacity(4 + Statement::BYTES + 1 + audience.len() + 40 + proof.len());
+        bytes.extend(magic.bytes());
         bytes.extend(statement.encode());
         bytes.push(audience.len() as u8);
         bytes.extend(audience.as_bytes());
         bytes.extend(key.iter());
         bytes.extend(policy_id.to_le_bytes());
-        bytes.extend(chain.iter().flat_map(ChainCommitment::encode));
         bytes.extend((proof.len() as u32).to_le_bytes());
         bytes.extend(*proof);
         bytes
@@ -91,44 +81,36 @@ impl<'a> Frame<'a> {
 
     /// Reads exactly one frame. Nothing is copied but fields of fixed length; the length of the proof is checked
     /// before it is used.
-    pub(crate) fn decode(bytes: &'a [u8], magics: Magics) -> Result<Frame<'a>, EnvelopeError> {
+    pub(crate) fn decode(bytes: &'a [u8], magic: &'static str) -> Result<Frame<'a>, EnvelopeError> {
         let mut rest = bytes;
-        let magic = take(&mut rest, 4, "magic")?;
-        let has_chain = magics
-            .iter()
-            .position(|known| known.as_bytes() == magic)
-            .ok_or(EnvelopeError::Magic(magics[0], magics[1]))?
-            == 1;
+        if take(&mut rest, 4, "magic")? != magic.as_bytes() {
+            return Err(EnvelopeError::Magic(magic));
+        }
         let statement = Statement::decode(take(&mut rest, Statement::BYTES, "statement")?)?;
         let [audience_length] = take_array(&mut rest, "audience length")?;
         let audience = take(&mut rest, audience_length.into(), "audience")?;
         let audience = str::from_utf8(audience).map_err(|_| EnvelopeError::AudienceEncoding)?;
         let key = Zeroizing::new(take_array(&mut rest, "session key")?);
         let policy_id = u32::from_le_bytes(take_array(&mut rest, "policy id")?);
-        let chain = match has_chain {
-            true => Some(ChainCommitment::decode(&take_array(&mut rest, "chain")?)?),
-            false => None,
-        };
         let proof_length = u32::from_le_bytes(take_array(&mut rest, "proof length")?) as usize;
         check_size(statement.circuit, proof_length)?;
         let proof = take(&mut rest, proof_length, "proof")?;
         if !rest.is_empty() {
             return Err(EnvelopeError::Trailing(rest.len()));
         }
-        Ok(Frame { statement, audience, key, policy_id, chain, proof })
+        Ok(Frame { statement, audience, key, policy_id, proof })
     }
 
     /// Recomputes context and scope and compares them; refuses lengths that cannot be encoded.
     pub(crate) fn check(&self, key_commitment: &[u8; 32]) -> Result<(), EnvelopeError> {
-        let Frame { statement, audience, key: _, policy_id, chain, proof } = self;
+        let Frame { statement, audience, key: _, policy_id, proof } = self;
         if audience.len() > NAME_BYTES_MAX {
             return Err(EnvelopeError::AudienceLength(audience.len()));
         }
         check_size(statement.circuit, proof.len())?;
         statement.check_epoch()?;
         let Statement { tenant, epoch, .. } = statement;
-        let context = context(tenant, audience, key_commitment, *epoch, *policy_id);
-        if statement.ctx != with_chain(context, chain.as_ref()) {
+        if statement.ctx != context(tenant, audience, key_commitment, *epoch, *policy_id) {
             return Err(EnvelopeError::Context);
         }
         if statement.scope != scope(tenant, audience) {

@@ -7,7 +7,6 @@
 //!   that a proof was accepted and can be made in no other way.
 //! * [`session`], [`envelope`]: binding to a session key, per-request MACs, the upload format.
 //! * [`record`]: a proof as a relying party stores it, to verify it and the attestations it backs without the service.
-//! * [`chain`]: optional per session, evidence for third parties that the holder took part in each request.
 //!
 //! The argument is a hiding STARK (Plonky3) over KoalaBear. The [`Circuit`] id fixes all parameters; a message
 //! chooses none. A service calls [`check_parameters`] once before it verifies anything.
@@ -25,7 +24,6 @@
 //!     level: 2,
 //!     policy_id: 1,
 //!     key_commitment: &key.commitment(),
-//!     chain: None,
 //! });
 //! let proof = prove(witness, &statement, &mut rand::rng())?;
 //! let verified = verify(&statement, &proof)?;
@@ -36,7 +34,6 @@
 
 mod air;
 mod attributes;
-pub mod chain;
 mod digest;
 pub mod envelope;
 mod epoch;

@@ -8,11 +8,9 @@ use zeroize::Zeroizing;
 
 pub use crate::frame::EnvelopeError as RecordError;
 use crate::{
-    chain::{ChainCommitment, ChainError},
     envelope::ProofEnvelope,
     epoch::proof_counts,
-    frame::{Frame, Magics},
-    session,
+    frame::Frame,
     statement::{Circuit, Statement},
     verify::{ProofError, Verified, verify},
 };
@@ -23,7 +21,7 @@ use crate::{
 /// A record shows the statement, and with it account and handle of the holder. A party that gets it can link this holder's activity
 /// across all parties at this tenant that have a record too.
 ///
-/// Layout as [`ProofEnvelope`]'s, with the magics "TFR1" and "TFR2" and the commitment in place of the key.
+/// Layout as [`ProofEnvelope`]'s, with the magic "TFR1" and the commitment in place of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofRecord {
     /// The statement.
@@ -34,8 +32,6 @@ pub struct ProofRecord {
     pub key_commitment: [u8; 32],
     /// The requesting policy.
     pub policy_id: u32,
-    /// Commitment of the session's hash chain, if it has one.
-    pub chain: Option<ChainCommitment>,
     /// The proof's bytes.
     pub proof: Vec<u8>,
 }
@@ -52,19 +48,9 @@ pub enum NotBacked {
     /// It was issued at a time when the proof did not count, see [`crate::proof_counts`].
     #[error("the attested statement was issued at a time for which the stored proof does not count")]
     Time,
-    /// The session has a chain but the statement has no value of it, so the holder's participation is not shown.
-    #[error("the stored proof commits to a hash chain, and the attested statement reveals no value of it")]
-    NothingRevealed,
-    /// The statement reveals a value and the session has no chain.
-    #[error("the attested statement reveals a value, and the stored proof commits to no hash chain")]
-    NoChain,
-    /// The revealed value is not of the session's chain.
-    #[error(transparent)]
-    Chain(#[from] ChainError),
 }
 
-/// Magic of a record without and with a chain.
-const MAGICS: Magics = ["TFR1", "TFR2"];
+const MAGIC: &str = "TFR1";
 
 impl ProofRecord {
     /// Lengths that a record for `circuit` can have.
@@ -77,11 +63,11 @@ impl ProofRecord {
     /// # Errors
     /// [`RecordError`] names the field that is out of bounds.
     pub fn encode(&self) -> Result<Vec<u8>, RecordError> {
-        let ProofRecord { statement, audience, key_commitment, policy_id, chain, proof } = self;
+        let ProofRecord { statement, audience, key_commitment, policy_id, proof } = self;
         let (statement, key) = (statement.clone(), Zeroizing::new(*key_commitment));
-        let frame = Frame { statement, audience, key, policy_id: *policy_id, chain: *chain, proof };
+        let frame = Frame { statement, audience, key, policy_id: *policy_id, proof };
         frame.check(key_commitment)?;
-        Ok(frame.encode(MAGICS))
+        Ok(frame.encode(MAGIC))
     }
 
     /// Reads exactly one record, recomputes context and scope and compares them. The proof is not verified.
@@ -89,14 +75,13 @@ impl ProofRecord {
     /// # Errors
     /// [`RecordError`] names what cannot be read, is out of bounds or does not fit the rest.
     pub fn decode(bytes: &[u8]) -> Result<ProofRecord, RecordError> {
-        let frame = Frame::decode(bytes, MAGICS)?;
+        let frame = Frame::decode(bytes, MAGIC)?;
         frame.check(&frame.key)?;
         Ok(ProofRecord {
             statement: frame.statement,
             audience: frame.audience.to_owned(),
             key_commitment: *frame.key,
             policy_id: frame.policy_id,
-            chain: frame.chain,
             proof: frame.proof.to_vec(),
         })
     }
@@ -109,22 +94,13 @@ impl ProofRecord {
         verify(&self.statement, &self.proof)
     }
 
-    /// The session's context without the chain, which keys the chain.
-    pub fn context(&self) -> [u8; 32] {
-        let ProofRecord { statement, audience, key_commitment, policy_id, .. } = self;
-        session::context(&statement.tenant, audience, key_commitment, statement.epoch, *policy_id)
-    }
-
     /// Whether this record, once verified, backs an attested statement, once that is verified
-    /// ([`trefoil_attest::verify`]): every field that both have is the same, the times fit, and the value that the
-    /// statement reveals is one of this session's chain. At most 65,536 hashes.
-    ///
-    /// A position counts once: the caller must refuse one that it has accepted for this record before.
+    /// ([`trefoil_attest::verify`]): every field that both have is the same, and the times fit.
     ///
     /// # Errors
     /// [`NotBacked`] names the first field that differs.
     pub fn backs(&self, attested: &Attested<'_>) -> Result<(), NotBacked> {
-        let ProofRecord { statement, audience, policy_id, chain, .. } = self;
+        let ProofRecord { statement, audience, policy_id, .. } = self;
         let proof = attested.proof.ok_or(NotBacked::NoProof)?;
         let fields = [
             ("circuit", proof.circuit == statement.circuit.id()),
@@ -143,12 +119,7 @@ impl ProofRecord {
         if !proof_counts(statement.epoch, attested.issued_at) {
             return Err(NotBacked::Time);
         }
-        match (chain, &attested.reveal) {
-            (None, None) => Ok(()),
-            (Some(chain), Some(reveal)) => Ok(chain.check(&self.context(), reveal)?),
-            (Some(_), None) => Err(NotBacked::NothingRevealed),
-            (None, Some(_)) => Err(NotBacked::NoChain),
-        }
+        Ok(())
     }
 }
 
@@ -160,7 +131,6 @@ impl From<&ProofEnvelope> for ProofRecord {
             audience: envelope.audience.clone(),
             key_commitment: envelope.session_key.commitment(),
             policy_id: envelope.policy_id,
-            chain: envelope.chain,
             proof: envelope.proof.clone(),
         }
     }

@@ -8,7 +8,6 @@ use sha3::{Digest as _, Sha3_256};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::chain::{ChainCommitment, Reveal};
 use trefoil_attest::RequestHeader;
 use trefoil_types::TenantId;
 
@@ -66,24 +65,12 @@ pub fn context(
         .into()
 }
 
-/// Context of a session with a hash chain: SHA3-256("trefoil/context-with-chain/1" | context | u32 length | tip),
-/// where context is [`context`]'s, which the chain itself is keyed with. Without a chain it is `context` as it is.
-pub fn with_chain(context: [u8; 32], chain: Option<&ChainCommitment>) -> [u8; 32] {
-    let Some(chain) = chain else { return context };
-    Sha3_256::new()
-        .chain_update(b"trefoil/context-with-chain/1")
-        .chain_update(context)
-        .chain_update(chain.encode())
-        .finalize()
-        .into()
-}
-
 /// SHA3-256("trefoil/request-mac/1" | key | session id | handle | u64 issued at | probe digest | u32 length |
-/// audience | u32 length | nonce), with u32 position | value of a reveal behind the nonce. A prefix MAC is sound with SHA3, which has no length extension (FIPS 202,
+/// audience | u32 length | nonce). A prefix MAC is sound with SHA3, which has no length extension (FIPS 202,
 /// A.2 and its use in KMAC, SP 800-185).
 pub fn request_mac(key: &SessionKey, header: &RequestHeader<'_>) -> [u8; 32] {
-    let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest, reveal } = header;
-    let mut hash = Sha3_256::new()
+    let RequestHeader { session_id, handle, audience, nonce, issued_at, probe_digest } = header;
+    Sha3_256::new()
         .chain_update(b"trefoil/request-mac/1")
         .chain_update(key.0)
         .chain_update(session_id)
@@ -93,12 +80,9 @@ pub fn request_mac(key: &SessionKey, header: &RequestHeader<'_>) -> [u8; 32] {
         .chain_update((audience.len() as u32).to_le_bytes())
         .chain_update(audience)
         .chain_update((nonce.len() as u32).to_le_bytes())
-        .chain_update(nonce);
-    if let Some(Reveal { position, value }) = reveal {
-        hash.update(position.to_le_bytes());
-        hash.update(value);
-    }
-    hash.finalize().into()
+        .chain_update(nonce)
+        .finalize()
+        .into()
 }
 
 /// Compares in constant time.

@@ -4,7 +4,6 @@ use trefoil_types::TenantId;
 
 use crate::{
     attributes::Attributes,
-    chain::ChainCommitment,
     hash::{account, commitment, handle, leaf, scope},
     secret::Secret,
     session,
@@ -43,23 +42,22 @@ pub struct SessionClaim<'a> {
     pub policy_id: u32,
     /// Commitment of the session key.
     pub key_commitment: &'a [u8; 32],
-    /// Commitment of the session's hash chain, if it is to have one. The chain is keyed with
-    /// [`SessionClaim::context`], so that comes first.
-    pub chain: Option<&'a ChainCommitment>,
-}
-
-impl SessionClaim<'_> {
-    /// The session's context without a chain, which keys the chain.
-    pub fn context(&self) -> [u8; 32] {
-        session::context(&self.tenant, self.audience, self.key_commitment, self.epoch, self.policy_id)
-    }
 }
 
 impl Witness {
     /// The statement that this witness supports for `claim`, with root, scope, account, handle and context filled
     /// in. [`prove`](crate::prove) decides whether the credential satisfies it.
     pub fn statement(&self, claim: &SessionClaim<'_>) -> Statement {
-        let SessionClaim { circuit, tenant, audience, root_generation, epoch, level, chain, .. } = *claim;
+        let SessionClaim {
+            circuit,
+            tenant,
+            audience,
+            root_generation,
+            epoch,
+            level,
+            policy_id,
+            key_commitment,
+        } = *claim;
         let scope = scope(&tenant, audience);
         Statement {
             circuit,
@@ -71,7 +69,7 @@ impl Witness {
             scope,
             account: account(&self.secret, &scope),
             handle: handle(&self.secret, &tenant),
-            ctx: session::with_chain(claim.context(), chain),
+            ctx: session::context(&tenant, audience, key_commitment, epoch, policy_id),
         }
     }
 }

@@ -141,14 +141,6 @@ def tree(leaves):
     return levels, empty
 
 
-def chain_of(seed, context, length):
-    """Values of a session's hash chain by position, the tip first."""
-    values = [sha3(b"vector chain", u32(seed))]
-    for position in range(length, 0, -1):
-        values.append(sha3(b"trefoil/chain-step/1", context, u32(position), values[-1]))
-    return values[::-1]
-
-
 def transcript_head(circuit, queries, statement):
     """What the transcript of a proof begins with; the statement is another circuit's but for the number."""
     statement = statement[:4] + struct.pack("<H", circuit) + statement[6:]
@@ -196,16 +188,6 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
     issued_at = epoch * 3600 + 11
     header = [pack(handle), struct.pack("<Q", issued_at), probe, audience_field, u32(len(nonce)), nonce]
     mac = sha3(b"trefoil/request-mac/1", session_key, session_id, *header)
-
-    length = (1000, 1, 65_536)[seed - 1]
-    chain = chain_of(seed, ctx, length)
-    chained_ctx = sha3(b"trefoil/context-with-chain/1", ctx, u32(length), chain[0])
-    chained_statement = statement[:-32] + chained_ctx
-    chained_id = sha3(b"trefoil/statement/1", chained_statement)
-    position = (length + 1) // 2
-    chained_mac = sha3(
-        b"trefoil/request-mac/1", session_key, chained_id, *header, u32(position), chain[position]
-    )
     return {
         "tenant": tenant.hex(), "audience": audience.decode(), "epoch": epoch, "index": index,
         "secret": pack(secret).hex(), "attributes": attributes.hex(),
@@ -217,11 +199,6 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
         "accounts_elsewhere": elsewhere, "handle": pack(handle).hex(), "key_commitment": key_commitment.hex(), "ctx": ctx.hex(),
         "statement": statement.hex(), "statement_digest": session_id.hex(), "request_mac": mac.hex(),
         "transcript_heads": [sha3(transcript_head(*of, statement)).hex() for of in ((3, 55), (4, 114))],
-        "chain": {
-            "length": length, "seed": chain[length].hex(), "tip": chain[0].hex(), "ctx": chained_ctx.hex(),
-            "statement_digest": chained_id.hex(), "position": position, "request_mac": chained_mac.hex(),
-            "values": {str(p): chain[p].hex() for p in sorted({1, (length + 1) // 2, length})},
-        },
     }
 
 

@@ -44,7 +44,7 @@ impl Person {
     /// A request in the session that shows this face.
     pub(crate) fn request<R>(&self, audience: &Arc<str>, shown: &[f32; 128], reply: R) -> LaneRequest<R> {
         LaneRequest {
-            backing: Backing::Session(InSession { id: self.session, reveal: None, revived: None }),
+            backing: Backing::Session(InSession { id: self.session, revived: None }),
             template: self.template.clone(),
             probe: Probe::Plain(Embedding::quantise(shown).expect("face")),
             audience: Arc::clone(audience),
@@ -135,17 +135,10 @@ fn verdict() -> Verdict {
         level: LEVEL,
         policy_id: POLICY,
         key_commitment: &session_key.commitment(),
-        chain: None,
     });
     let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).expect("proof");
     let verified = trefoil_zkp::verify(&statement, &proof).expect("valid proof");
-    let envelope = ProofEnvelope {
-        statement,
-        audience: AUDIENCE.into(),
-        session_key,
-        policy_id: POLICY,
-        chain: None,
-        proof,
-    };
+    let envelope =
+        ProofEnvelope { statement, audience: AUDIENCE.into(), session_key, policy_id: POLICY, proof };
     Verdict::new(&verified, &envelope, NOW + 600).expect("same statement")
 }

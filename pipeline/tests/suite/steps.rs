@@ -8,7 +8,7 @@ use trefoil_types::{Account, BatchId, SessionId};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use trefoil_attest::{Decision, ProbeMode, Proof, Reveal, Statement};
+use trefoil_attest::{Decision, ProbeMode, Proof, Statement};
 use trefoil_cache::{Cache, Session as _};
 use trefoil_matching::quorum::{Pieces, QuorumHolder, SeatJob};
 use trefoil_matching::{
@@ -17,14 +17,13 @@ use trefoil_matching::{
     unblind,
 };
 use trefoil_pipeline::{
-    Backing, Batch, Bound, Clock as _, Door, LaneRequest, Open, Pipeline, Probe, Refusal, RevealRefused,
-    Stale, Verdict,
+    Backing, Batch, Bound, Clock as _, Door, LaneRequest, Open, Pipeline, Probe, Refusal, Stale, Verdict,
 };
 
 use super::counted::{Count, CountedCache, CountedTenants, taken};
 use super::world::{
-    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, THRESHOLD, TestClock, World, answering, clock,
-    in_session, named, verdict_of,
+    AUDIENCE, NOW, PEOPLE, PEOPLE_ONCE, TENANT, THRESHOLD, TestClock, World, answering, clock, in_session,
+    named, verdict_of,
 };
 
 fn run<C: Cache<Verdict>>(
@@ -53,7 +52,7 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
     assert!(outcome.refused.is_empty());
     assert_eq!(outcome.lanes.len(), PEOPLE);
     let first = Statement::decode(&outcome.lanes[0].statement).expect("canonical");
-    let again = run(&world.pipeline(), &clock, vec![world.request(CHAINED, CHAINED, 0)]);
+    let again = run(&world.pipeline(), &clock, vec![world.request(0, 0, 0)]);
     let again = Statement::decode(&again.lanes[0].statement).expect("canonical");
     assert_ne!(again.batch_id, first.batch_id);
     for (i, lane) in outcome.lanes.iter().enumerate() {
@@ -82,7 +81,7 @@ pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
         };
         assert_eq!(statement.proof, Some(proof));
         assert_eq!((statement.tenant, statement.nonce), (TENANT, &[i as u8; 16][..]));
-        assert_eq!((statement.request_digest, statement.reveal), ([i as u8; 32], person.reveal));
+        assert_eq!(statement.request_digest, [i as u8; 32]);
         assert_eq!((statement.policy_id, statement.policy_version, statement.fmr_class), (1, 4, 3));
         assert_eq!((statement.probe_mode, statement.template_generation), (ProbeMode::Plain, 5));
         assert_eq!(statement.batch_id, first.batch_id);
@@ -151,14 +150,8 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
     in_session(&mut other_subject).id = SessionId::new(PEOPLE_ONCE.0[1].session.to_bytes());
     let mut other_audience = world.request(1, 1, 1);
     other_audience.audience = "elsewhere.example".into();
-    let mut without_chain = world.request(3, 3, 3);
-    in_session(&mut without_chain).reveal = Some(Reveal { position: 1, value: [0; 32] });
-    let mut revealing_nothing = world.request(CHAINED, CHAINED, CHAINED);
-    in_session(&mut revealing_nothing).reveal = None;
-    let lanes = vec![other_subject, other_audience, world.request(2, 2, 2), without_chain, revealing_nothing];
-    let outcome = run(&pipeline, &clock, lanes);
-    let [unwanted, wanted] = [RevealRefused::Unwanted, RevealRefused::Wanted].map(Refusal::Reveal);
-    assert_eq!(refusals(&outcome), [(0, scope), (1, scope), (3, unwanted), (CHAINED, wanted)]);
+    let outcome = run(&pipeline, &clock, vec![other_subject, other_audience, world.request(2, 2, 2)]);
+    assert_eq!(refusals(&outcome), [(0, scope), (1, scope)]);
     assert_eq!(outcome.lanes.len(), 1);
     world.put_tenant(vec![(1, PEOPLE_ONCE.1)], 3);
     assert_eq!(refusals(&run(&pipeline, &clock, vec![world.request(2, 2, 2)])), [(2, scope)]);
@@ -308,7 +301,7 @@ pub(crate) fn a_tenant_without_proofs_has_no_look_ups_and_says_so_in_each_statem
     assert_eq!(outcome.lanes.len(), 2);
     for lane in &outcome.lanes {
         let statement = Statement::decode(&lane.statement).expect("canonical");
-        assert_eq!((statement.proof, statement.reveal), (None, None));
+        assert_eq!(statement.proof, None);
         assert_eq!(statement.account, Account::new([lane.reply as u8; 32]));
         assert_eq!(lane.decision, Some(Decision::Match));
     }

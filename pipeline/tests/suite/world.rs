@@ -19,7 +19,6 @@ use trefoil_pipeline::{
     Tenants, Verdict,
 };
 use trefoil_sign::SigningKeys;
-use trefoil_zkp::chain::{Chain, Reveal};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
@@ -29,8 +28,6 @@ pub(crate) const ISSUER: &str = "trefoil.test";
 pub(crate) const AUDIENCE: &str = "payments.example";
 pub(crate) const NOW: u64 = 1_795_000_000;
 pub(crate) const PEOPLE: usize = 32;
-/// Whose session has a hash chain.
-pub(crate) const CHAINED: usize = 21;
 /// cos 0.6: independent unit vectors in 128 dimensions stay within 0.45.
 pub(crate) const THRESHOLD: i32 = 18_000;
 
@@ -39,8 +36,6 @@ pub(crate) struct Person {
     pub(crate) envelope: ProofEnvelope,
     pub(crate) session: SessionId,
     pub(crate) handle: Handle,
-    /// The first value of the session's hash chain, if it has one.
-    pub(crate) reveal: Option<Reveal>,
 }
 
 /// Proofs take seconds, so the people are made once per test binary.
@@ -65,7 +60,7 @@ fn people() -> (Vec<Person>, [u8; 32]) {
         .map(|((secret, attributes), index)| {
             let witness = Witness { secret, attributes, index, path: tree.path(index).expect("index") };
             let session_key = SessionKey::random(&mut rng);
-            let claim = SessionClaim {
+            let statement = witness.statement(&SessionClaim {
                 circuit: Circuit::Cred2,
                 tenant: TENANT,
                 audience: AUDIENCE,
@@ -74,24 +69,17 @@ fn people() -> (Vec<Person>, [u8; 32]) {
                 level: 2,
                 policy_id: 1,
                 key_commitment: &session_key.commitment(),
-                chain: None,
-            };
-            let mut chain = (index as usize == CHAINED)
-                .then(|| Chain::random(claim.context(), 4, &mut rng).expect("in range"));
-            let commitment = chain.as_ref().map(|chain| *chain.commitment());
-            let statement = witness.statement(&SessionClaim { chain: commitment.as_ref(), ..claim });
+            });
             let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).expect("proof");
             Person {
                 face: unit(&mut rng),
                 session: SessionId::new(statement.digest()),
                 handle: Handle::new(*statement.handle.as_bytes()),
-                reveal: chain.as_mut().and_then(Chain::reveal),
                 envelope: ProofEnvelope {
                     statement,
                     audience: AUDIENCE.into(),
                     session_key,
                     policy_id: 1,
-                    chain: commitment,
                     proof,
                 },
             }
@@ -269,7 +257,6 @@ impl<C: Cache<Verdict>> World<C> {
         LaneRequest {
             backing: Backing::Session(InSession {
                 id: SessionId::new(people[person].session.to_bytes()),
-                reveal: people[person].reveal,
                 revived: None,
             }),
             template: self.templates[person].clone(),

@@ -33,7 +33,7 @@ pub use api_keys::{ApiKey, ApiKeyPage, ApiKeyState, CreateApiKey, CreatedApiKey}
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
 pub use encoding::{Base64, Hex, Nonce};
 pub use face::{NUMBERS_MAX, NUMBERS_MIN, PHOTOGRAPHS_MAX, Shares, Vector};
-pub use logins::{AttestationForm, Authenticated, Authentication, Reveal};
+pub use logins::{AttestationForm, Authenticated, Authentication};
 pub use operators::{
     AuditEntry, AuditOutcome, AuditPage, ChangedOperator, ChangedTenant, CreateOperator, CreateOperatorToken,
     CreatedOperatorToken, DeletedTenant, Operator, OperatorPage, OperatorToken, OwnTenant, ResetAttempts,

@@ -20,24 +20,6 @@ pub enum AttestationForm {
     None,
 }
 
-/// A value of a session's hash chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Reveal {
-    /// Position counted from the chain's tip; 1 for the first request of a session.
-    #[cfg_attr(feature = "openapi", schemars(range(min = 1)))]
-    pub position: u32,
-    /// The value.
-    pub value: Hex<32>,
-}
-
-impl From<trefoil_attest::Reveal> for Reveal {
-    fn from(reveal: trefoil_attest::Reveal) -> Reveal {
-        Reveal { position: reveal.position, value: Hex(reveal.value) }
-    }
-}
-
 /// `POST /v1/authentications`
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -61,9 +43,6 @@ pub struct Authentication {
     /// The face in two shares, where it is `shared`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shares: Option<Shares>,
-    /// The next value of the session's hash chain, if its proof commits to one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reveal: Option<Reveal>,
     /// MAC under the session's key, see [`Authentication::header`].
     pub mac: Hex<32>,
     /// The model of the face, where two models of the tenant give as many numbers. The MAC does not cover it: the decision is under the
@@ -80,11 +59,6 @@ pub struct Authentication {
 }
 
 impl Authentication {
-    /// The value that the request reveals, in the form of the attestation.
-    pub fn reveal(&self) -> Option<trefoil_attest::Reveal> {
-        self.reveal.map(|Reveal { position, value }| trefoil_attest::Reveal { position, value: value.0 })
-    }
-
     /// SHA3-256 of the probe as it was sent: [`Vector::digest`] or [`Shares::digest`]; zeros without one.
     pub fn probe_digest(&self) -> [u8; 32] {
         match (&self.embedding, &self.shares) {
@@ -103,7 +77,6 @@ impl Authentication {
             nonce: self.nonce.as_bytes(),
             issued_at: self.issued_at,
             probe_digest,
-            reveal: self.reveal(),
         }
     }
 }

@@ -153,10 +153,6 @@ struct Claim {
     /// Level to show. Absent: the credential's own.
     #[arg(long, value_name = "L")]
     level: Option<u8>,
-    /// Give the session a hash chain for this many requests, 1 to 65536: each attestation then carries a value that
-    /// only this wallet could reveal.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    chain: Option<u32>,
     /// Write the proof without its session key, for a relying party: `trefoil verify --proof`. It shows account
     /// and handle, so such files of several relying parties can be linked.
     #[arg(long, value_name = "FILE")]
@@ -323,10 +319,8 @@ fn print_opened(opened: &ProofSession) {
 impl Claim {
     fn prove(&self, wallet: &Wallet) -> Result<OpenRequest, String> {
         let tenant = self.which.of(wallet)?;
-        let chain = self.chain;
-        let request = wallet
-            .prove(&tenant, &self.audience, self.level, chain, now(), &mut rand::rng())
-            .map_err(text)?;
+        let request =
+            wallet.prove(&tenant, &self.audience, self.level, now(), &mut rand::rng()).map_err(text)?;
         if let Some(path) = &self.record {
             let envelope = ProofEnvelope::decode(&request.envelope).map_err(text)?;
             write_private(path, &ProofRecord::from(&envelope).encode().map_err(text)?)?;

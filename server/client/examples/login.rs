@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let client = Client::new(service, &fs::read(certificate)?, &first_line("api.key")?, 1)?;
     // One proof opens a session; any number of logins follow in it, each with a MAC under the session's key.
-    let proven = wallet.prove(&tenant, AUDIENCE, None, None, now, &mut rand::rng())?;
+    let proven = wallet.prove(&tenant, AUDIENCE, None, now, &mut rand::rng())?;
     // The receipt of the opening is for auditors: only the session's key makes logins, and each of those is verified.
     client.open_session(proven.envelope).await?.without_verification();
     let request = proven.session.authentication(face, nonce, now, AttestationForm::Full);

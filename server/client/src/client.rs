@@ -202,7 +202,7 @@ impl Client {
     }
 
     /// Authenticates from 1 to [`BATCH_MAX`] requests in one call: an answer or the problem of each, in their order. A refused request
-    /// affects no other. Send at most one request of a session with a hash chain, because requests are decided in no particular order. Call
+    /// affects no other. Call
     /// `verified` of each answer with its own request. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors

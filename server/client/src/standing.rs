@@ -30,7 +30,6 @@ struct Standing {
     client: Client,
     holder: Holder,
     audience: String,
-    chain: Option<u32>,
     trust_root: TrustRoot,
     clock: Clock,
     current: ArcSwapOption<Opened>,
@@ -75,19 +74,18 @@ impl From<LoginError> for StandingError {
 }
 
 impl StandingSession {
-    /// A session of `holder` with `audience`, each time with a hash chain for `chain` requests if given. Attestations are
-    /// verified under `trust_root`, the pinned one. The first request makes the first proof.
+    /// A session of `holder` with `audience`. Attestations are verified under `trust_root`, the pinned one. The first request makes the
+    /// first proof.
     #[must_use]
     pub fn new(
         client: Client,
         holder: Holder,
         audience: &str,
-        chain: Option<u32>,
         trust_root: TrustRoot,
         clock: Clock,
     ) -> StandingSession {
         let (audience, current, opening) = (audience.to_owned(), ArcSwapOption::empty(), Mutex::new(()));
-        let standing = Standing { client, holder, audience, chain, trust_root, clock, current, opening };
+        let standing = Standing { client, holder, audience, trust_root, clock, current, opening };
         StandingSession(Arc::new(standing))
     }
 
@@ -159,7 +157,7 @@ impl StandingSession {
         let now = (self.0.clock)();
         match self.0.current.load_full() {
             Some(opened) if !opened.is_due(now) => Ok(opened),
-            Some(opened) if now < opened.expires_at && opened.session.requests_left() != Some(0) => {
+            Some(opened) if now < opened.expires_at => {
                 let (standing, stale) = (Arc::clone(&self.0), Arc::clone(&opened));
                 // If it fails, a later request tries again. A request after the end of the session waits for it and reports the error.
                 tokio::spawn(async move { standing.open(Some(&stale)).await.map(drop) });
@@ -182,11 +180,7 @@ impl Standing {
         let standing = Arc::clone(self);
         // Proving takes tens of milliseconds of computation.
         let proven = tokio::task::spawn_blocking(move || {
-            let (rng, now) = (&mut rand::rng(), (standing.clock)());
-            match standing.chain {
-                None => standing.holder.open(&standing.audience, now, rng),
-                Some(requests) => standing.holder.open_with_chain(&standing.audience, requests, now, rng),
-            }
+            standing.holder.open(&standing.audience, (standing.clock)(), &mut rand::rng())
         });
         let proven = proven.await.map_err(|cause| StandingError::Stopped(cause.to_string()))??;
         // The session's key is in the proof, and its logins are verified. The end says only when to open the next.

@@ -1,4 +1,4 @@
-//! The register of a fleet: which nonces and values of hash chains were used, at any node.
+//! The register of a fleet: which nonces were used, at any node.
 //!
 //! A batch is one statement. Of two batches with one nonce the database lets one insert it, and the other waits for that and inserts nothing.
 //! Keys are sorted, so two batches cannot deadlock. A worker blocks for at most the patience: it uses a connection that is idle, or waits
@@ -25,9 +25,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
-use trefoil_attest::{LogEntry, Reveal};
+use trefoil_attest::LogEntry;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::{Register, Registered, SessionId, Spending, Spent, StoreError};
+use trefoil_storage::store::{Register, Registered, Spending, Spent, StoreError};
 
 mod sql;
 pub(crate) use sql::{CLOCK, TABLES};
@@ -240,38 +240,17 @@ impl Register for PostgresRegister {
     fn spend(&self, batch: &[Spending]) -> Result<Registered, StoreError> {
         let nonces: Vec<&[u8]> = batch.iter().map(|spending| &spending.nonce[..]).collect();
         let dates: Vec<i64> = batch.iter().map(|spending| spending.issued_at.cast_signed()).collect();
-        let reveals = || batch.iter().filter_map(|spending| spending.reveal.as_ref());
-        let sessions: Vec<&[u8]> = reveals().map(|(session, _)| &session.as_bytes()[..]).collect();
-        let positions: Vec<i64> = reveals().map(|(_, reveal)| reveal.position.into()).collect();
-        let values: Vec<&[u8]> = reveals().map(|(_, reveal)| &reveal.value[..]).collect();
         self.ask(|link| {
-            let rows = match sessions.is_empty() {
-                true => link.query(sql::NONCES, &[&nonces, &dates, &self.early_s])?,
-                false => {
-                    link.query(sql::SPEND, &[&nonces, &dates, &self.early_s, &sessions, &positions, &values])?
-                }
-            };
+            let rows = link.query(sql::SPEND, &[&nonces, &dates, &self.early_s])?;
             answered(&rows, batch)?.ok_or_else(|| self.away("it began anew"))
         })
         .inspect(|registered| self.state.heard(registered.since))
-    }
-
-    fn open(&self, session: SessionId, known_at: u64, until: u64) -> Result<(), StoreError> {
-        let told = self.ask(|link| link.told(&sql::open(session, known_at, until)))?;
-        told.map(drop).ok_or_else(|| self.away("it began anew while the session was opened; open it again"))
-    }
-
-    fn last(&self, session: SessionId) -> Result<Option<Reveal>, StoreError> {
-        let told = self.ask(|link| link.told(&sql::last(session)))?;
-        let Some([Some(position), Some(value)]) = told.as_deref() else { return Ok(None) };
-        let value = hex::decode(value).ok().and_then(|value| value.try_into().ok());
-        Ok(value.zip(position.parse().ok()).map(|(value, position)| Reveal { position, value }))
     }
 }
 
 /// The answer in these rows; none if the register forgot.
 fn answered(rows: &[Row], batch: &[Spending]) -> Result<Option<Registered>, StoreError> {
-    let (mut times, mut nonces, mut moved, mut before) = (None, Vec::new(), Vec::new(), Vec::new());
+    let (mut times, mut nonces) = (None, Vec::new());
     for row in rows {
         let read = || {
             let kind: i32 = row.try_get(0)?;
@@ -283,32 +262,19 @@ fn answered(rows: &[Row], batch: &[Spending]) -> Result<Option<Registered>, Stor
         match kind {
             sql::NOW => times = Some((number, 0)),
             sql::SINCE => times = times.map(|(now, _)| (now, number)),
-            sql::NONCE => nonces.push(key),
-            sql::MOVED => moved.push((key, number)),
-            _ => before.push((key, number)),
+            _ => nonces.push(key),
         }
     }
-    let spent = batch.iter().map(|spending| {
-        if !taken(&mut nonces, &&spending.nonce[..]) {
-            return Spent::Nonce;
+    // Each is taken out, so that it is given to one request.
+    let mut spend = |nonce: &[u8]| match nonces.iter().position(|new| *new == nonce) {
+        Some(at) => {
+            nonces.swap_remove(at);
+            Spent::First
         }
-        let Some((session, reveal)) = &spending.reveal else { return Spent::First };
-        let (session, position) = (&session.as_bytes()[..], u64::from(reveal.position));
-        if taken(&mut moved, &(session, position)) {
-            return Spent::First;
-        }
-        // Of a request at the same moment the position before is known, and not its own.
-        let last = before.iter().find(|(key, _)| *key == session);
-        last.map_or(Spent::NoPosition, |(_, last)| Spent::Position {
-            last: u32::try_from(*last.max(&position)).unwrap_or(u32::MAX),
-        })
-    });
-    Ok(times.map(|(now, since)| Registered { now, since, spent: spent.collect() }))
-}
-
-/// Takes out one that is equal, so that it is given to one request.
-fn taken<T: PartialEq>(all: &mut Vec<T>, wanted: &T) -> bool {
-    all.iter().position(|one| one == wanted).map(|at| all.swap_remove(at)).is_some()
+        None => Spent::Repeated,
+    };
+    let spent = batch.iter().map(|spending| spend(&spending.nonce)).collect();
+    Ok(times.map(|(now, since)| Registered { now, since, spent }))
 }
 
 /// The thread that opens connections, looks whether the register remembers, and deletes what is old.
@@ -353,7 +319,6 @@ impl Keeper {
         // This one is counted too.
         if self.idle.is_empty() && Arc::strong_count(&self.lent) <= self.bounds.links_max {
             let link = Link::open(&self.address, self.patience, self.patience)?;
-            link.prepare(sql::NONCES)?;
             link.prepare(sql::SPEND)?;
             let _ = self.lend.try_send(Lent(link, Arc::clone(&self.lent)));
         }
@@ -405,10 +370,8 @@ impl Keeper {
     fn sweep(&mut self) {
         let Some(link) = &self.link else { return };
         let swept = || -> Result<Option<u64>, StoreError> {
-            for sql in sql::sweep(self.swept) {
-                if link.execute(&sql, &[])? == sql::SWEEP_MAX {
-                    return Ok(None);
-                }
+            if link.execute(&sql::sweep(self.swept), &[])? == sql::SWEEP_MAX {
+                return Ok(None);
             }
             let Bounds { keep_s, early_s, .. } = self.bounds;
             let raised = link.told(&sql::raise(keep_s, early_s, reached(link)?))?;
@@ -425,7 +388,7 @@ impl Keeper {
 
 /// Whether the tables are there.
 fn are_there(link: &Link) -> Result<bool, StoreError> {
-    Ok(link.told(sql::ARE_THERE)? == Some(vec![Some("3".to_owned())]))
+    Ok(link.told(sql::ARE_THERE)? == Some(vec![Some("2".to_owned())]))
 }
 
 /// Up to when the register may have forgotten, and its time; none if it forgot everything.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use trefoil_storage::store::StoreError;
 
 /// What the role that serves needs beside SELECT.
-pub(crate) const GRANTS: [(&str, &str); 26] = [
+pub(crate) const GRANTS: [(&str, &str); 25] = [
     ("node", "UPDATE"),
     ("tenants", "INSERT, UPDATE"),
     ("policies", "INSERT, DELETE"),
@@ -40,7 +40,6 @@ pub(crate) const GRANTS: [(&str, &str); 26] = [
     // Nodes empty the register when it must begin anew.
     ("register", "INSERT, UPDATE, DELETE, TRUNCATE"),
     ("register_nonces", "INSERT, UPDATE, DELETE, TRUNCATE"),
-    ("register_positions", "INSERT, UPDATE, DELETE, TRUNCATE"),
 ];
 const PRUNE: &str = "prune_seal(bigint, bytea, bytea)";
 

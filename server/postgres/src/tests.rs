@@ -136,8 +136,8 @@ const NOT_BY_TENANT: [(&str, &str, &str); 13] = [
     ("changes", "generation,number", "each node reads those of all tenants in their order"),
     ("register", "id", "one row, of the server"),
 ];
-/// Rows of seconds or of a session, in memory only, by a digest of what they are of.
-const BY_DIGEST: [(&str, &str); 2] = [("register_nonces", "half"), ("register_positions", "session")];
+/// Rows of seconds, in memory only, by a digest of what they are of.
+const BY_DIGEST: [(&str, &str); 1] = [("register_nonces", "half")];
 
 /// Claim V134: In PostgreSQL the primary key of each table begins with the tenant, then the subject where it has one, but for a list of
 /// tables with the reason of each.

@@ -138,9 +138,6 @@ pub enum Refused {
         /// How long it lasts at most, seconds.
         window_s: u64,
     },
-    /// Too many hash chains are open.
-    #[error("too many sessions with a hash chain are open; retry later")]
-    TooManyChains,
     /// A proof that does not verify.
     #[error(transparent)]
     Proof(ProofError),

@@ -79,8 +79,8 @@ fn without_session(json: &[u8]) -> Option<Problem> {
 /// Refuses a login that has fields of a session at a tenant without sessions.
 fn in_session(json: &[u8]) -> Option<Problem> {
     let fields: HashMap<&str, IgnoredAny> = serde_json::from_slice(json).ok()?;
-    let unwanted = ["session_id", "mac", "reveal"].into_iter().find(|name| fields.contains_key(name))?;
-    let detail = "the tenant's policy asks for no proof, so its logins are in no session: send no `session_id`, `mac` and `reveal`";
+    let unwanted = ["session_id", "mac"].into_iter().find(|name| fields.contains_key(name))?;
+    let detail = "the tenant's policy asks for no proof, so its logins are in no session: send no `session_id` and `mac`";
     Some(Problem::field(Code::ProofModeMismatch, format!("/{unwanted}"), detail))
 }
 

@@ -111,7 +111,6 @@ pub(crate) fn authentication() -> Authentication {
         issued_at: NOW,
         embedding: Some(face(0.0)),
         shares: None,
-        reveal: None,
         mac: DIGEST,
         embedder: None,
         source: None,

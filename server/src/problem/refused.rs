@@ -4,7 +4,7 @@ use super::{Code, Problem};
 use trefoil_api::OutOfRange;
 use trefoil_attest::witness::WitnessError;
 use trefoil_matching::{AverageError, KeyHolderError};
-use trefoil_pipeline::{Refusal, RevealRefused, Stale};
+use trefoil_pipeline::{Refusal, Stale};
 use trefoil_service::tenants::tenant::ProbeMode;
 use trefoil_service::{NoFace, Refused};
 use trefoil_storage::store::StoreError;
@@ -61,10 +61,7 @@ impl From<Refused> for Problem {
             Refused::Proof(_) => Code::ProofRejected,
             Refused::DistinctFailures { .. } => Code::DistinctFailures,
             Refused::SourceFailures { .. } => return at("/source", Code::DistinctFailures, &refused),
-            Refused::TooManyChains
-            | Refused::ProofLate(_)
-            | Refused::TooManyProofs(_)
-            | Refused::StoreBusy => Code::Overloaded,
+            Refused::ProofLate(_) | Refused::TooManyProofs(_) | Refused::StoreBusy => Code::Overloaded,
             Refused::StoreAway => Code::StoreUnavailable,
             Refused::StoreDamaged => Code::StorageDamaged,
             Refused::NoRoom => Code::DiskLow,
@@ -181,8 +178,6 @@ fn login(why: Refusal) -> Problem {
             "the nodes' register of used nonces gave no answer, and nothing is decided without it; the nonce may be used up, so make a new \
              request in a second",
         ),
-        Refusal::Reveal(RevealRefused::Unknown) => Refused::SessionEnded.into(),
-        Refusal::Reveal(why) => Problem::new(Code::ChainValueRefused, why.to_string()),
         Refusal::Template => Problem::new(
             Code::SubjectUnknown,
             "no template is active under this handle; enrol the subject first",
@@ -285,11 +280,6 @@ mod tests {
                 Refused::RootOvertaken,
                 "root-generation-stale",
                 "a root of this or a later generation is published",
-            ),
-            (
-                Refused::TooManyChains,
-                "overloaded",
-                "too many sessions with a hash chain are open; retry later",
             ),
             (
                 Refused::ProofLate(Duration::from_secs(2)),

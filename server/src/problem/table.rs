@@ -180,9 +180,6 @@ problems! {
     NonceReplayed: "nonce-replayed", CONFLICT, New, None, "The nonce was already used",
         "the nonce was used before in the session, or without one for the subject. After a repetition: the first request was attempted, and its answer is lost",
         "Make a new request with a fresh nonce.";
-    ChainValueRefused: "chain-value-refused", CONFLICT, No, None, "The chain value is not the next",
-        "the revealed chain value is missing, used or not of this chain",
-        "Reveal the next value of the session's chain, or open a new session.";
     SecretShown: "secret-shown", CONFLICT, No, None, "The secret was shown once",
         "an earlier request with this `Idempotency-Key` created it; the service does not keep secrets that it shows",
         "If you did not see the secret, revoke what `detail` names and create another with a fresh Idempotency-Key.";

@@ -148,7 +148,7 @@ pub(super) fn tell_of_vaults(config: &Config, key_holder: &dyn KeyHolding, seale
     }
 }
 
-/// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and empties
+/// The register of used nonces that this node shares with the others of its fleet. A process alone has none, and empties
 /// that of a fleet before it, which would lack what this process accepts. So does a start that accepts the clock: the register would refuse
 /// requests until the time at which it last forgot nonces by the wrong clock. A look compares the clocks alone.
 pub(super) fn register(

@@ -172,7 +172,6 @@ async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Recei
                 tenant.verdicts.sweep(now);
             }
             service.subjects.forget_leftovers();
-            service.sessions.rows.chains.sweep(now);
             let noted = service.tenants.note_uses();
             if !service.node.keeps_house() {
                 return noted;

@@ -1,13 +1,11 @@
 //! The wallet: holds a credential, opens proof sessions, authenticates requests.
 
 use rand::CryptoRng;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 use trefoil_api::{AttestationForm, Authentication, Base64, Hex, Nonce, Shares, Vector};
 use trefoil_attest::{DeviceSignature, DeviceStatement, Proof};
 use trefoil_split::{Context, QuantiseError, SealingKey, Split, split_probe};
 use trefoil_types::{Account, Handle, SessionId};
-use trefoil_zkp::chain::{Chain, ChainLength};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
 use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_to_prove, prove};
@@ -55,21 +53,6 @@ pub struct HolderSession {
     account: Account,
     audience: String,
     key: SessionKey,
-    chain: Option<HolderChain>,
-}
-
-/// The holder's side of a hash chain.
-#[derive(Debug)]
-struct HolderChain {
-    /// The key of its steps.
-    context: [u8; 32],
-    chain: Mutex<Chain>,
-}
-
-impl HolderChain {
-    fn lock(&self) -> MutexGuard<'_, Chain> {
-        self.chain.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The recipient to which a device seals its shares.
@@ -87,9 +70,6 @@ pub enum HolderError {
     /// The credential does not support the statement.
     #[error(transparent)]
     Prove(#[from] ProveError),
-    /// The chain's length is not allowed.
-    #[error(transparent)]
-    Chain(#[from] ChainLength),
     /// The audience or the proof does not fit an envelope.
     #[error(transparent)]
     Envelope(#[from] EnvelopeError),
@@ -131,39 +111,10 @@ impl Holder {
         now: u64,
         rng: &mut (impl CryptoRng + ?Sized),
     ) -> Result<OpenRequest, HolderError> {
-        self.prove(audience, 0, now, rng)
-    }
-
-    /// Like [`Holder::open`], with a hash chain for `requests` requests: each attestation then carries a value that only
-    /// this holder could reveal.
-    ///
-    /// # Errors
-    /// Those of [`Holder::open`]; also when `requests` is not 1 to 65536.
-    pub fn open_with_chain(
-        &self,
-        audience: &str,
-        requests: u32,
-        now: u64,
-        rng: &mut (impl CryptoRng + ?Sized),
-    ) -> Result<OpenRequest, HolderError> {
-        if requests == 0 {
-            return Err(HolderError::Chain(ChainLength(0)));
-        }
-        self.prove(audience, requests, now, rng)
-    }
-
-    /// Zero `requests` means no chain.
-    fn prove(
-        &self,
-        audience: &str,
-        requests: u32,
-        now: u64,
-        rng: &mut (impl CryptoRng + ?Sized),
-    ) -> Result<OpenRequest, HolderError> {
         let Membership { tenant, policy_id, root_generation, level } = self.membership;
         let key = SessionKey::random(rng);
         let key_commitment = key.commitment();
-        let mut claim = SessionClaim {
+        let statement = self.witness.statement(&SessionClaim {
             circuit: Circuit::Cred2,
             tenant,
             audience,
@@ -172,16 +123,7 @@ impl Holder {
             level,
             policy_id,
             key_commitment: &key_commitment,
-            chain: None,
-        };
-        let context = claim.context();
-        let chain = match requests {
-            0 => None,
-            length => Some(Chain::random(context, length, rng)?),
-        };
-        let commitment = chain.as_ref().map(|chain| *chain.commitment());
-        claim.chain = commitment.as_ref();
-        let statement = self.witness.statement(&claim);
+        });
         let session = HolderSession {
             tenant,
             proof: Proof {
@@ -195,17 +137,10 @@ impl Holder {
             account: Account::new(statement.account.to_bytes()),
             audience: audience.to_owned(),
             key: key.clone(),
-            chain: chain.map(|chain| HolderChain { context, chain: Mutex::new(chain) }),
         };
         let proof = prove(&self.witness, &statement, rng)?;
-        let envelope = ProofEnvelope {
-            statement,
-            audience: audience.to_owned(),
-            session_key: key,
-            policy_id,
-            chain: commitment,
-            proof,
-        };
+        let envelope =
+            ProofEnvelope { statement, audience: audience.to_owned(), session_key: key, policy_id, proof };
         Ok(OpenRequest { envelope: envelope.encode()?, session, level })
     }
 }
@@ -235,11 +170,10 @@ impl HolderSession {
         &self.audience
     }
 
-    /// The session's stored form, with its secrets: tenant, circuit u16, root, level u8, epoch u32, id, handle, account, key, u32 values of the chain (zero without
-    /// one) and with a chain its context, seed and u32 values revealed, then the audience.
+    /// The session's stored form, with its secrets: tenant, circuit u16, root, level u8, epoch u32, id, handle, account, key, then the audience.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(Vec::with_capacity(7 * 32 + 31 + self.audience.len()));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(5 * 32 + 23 + self.audience.len()));
         let Proof { circuit, root, level, epoch, session } = &self.proof;
         bytes.extend(self.tenant.as_bytes());
         bytes.extend(circuit.to_le_bytes());
@@ -250,16 +184,6 @@ impl HolderSession {
         bytes.extend(self.handle.as_bytes());
         bytes.extend(self.account.as_bytes());
         bytes.extend(self.key.to_bytes().iter());
-        match &self.chain {
-            None => bytes.extend(0_u32.to_le_bytes()),
-            Some(held) => {
-                let chain = held.lock();
-                bytes.extend(chain.commitment().length().to_le_bytes());
-                bytes.extend(held.context);
-                bytes.extend(chain.seed().iter());
-                bytes.extend(chain.revealed().to_le_bytes());
-            }
-        }
         bytes.extend(self.audience.as_bytes());
         bytes
     }
@@ -276,18 +200,6 @@ impl HolderSession {
         let (handle, rest) = rest.split_first_chunk()?;
         let (account, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;
-        let (length, mut rest) = rest.split_first_chunk()?;
-        let chain = match u32::from_le_bytes(*length) {
-            0 => None,
-            length => {
-                let (context, tail) = rest.split_first_chunk()?;
-                let (seed, tail) = tail.split_first_chunk()?;
-                let (revealed, tail) = tail.split_first_chunk()?;
-                rest = tail;
-                let chain = Chain::restore(*context, length, seed, u32::from_le_bytes(*revealed)).ok()?;
-                Some(HolderChain { context: *context, chain: Mutex::new(chain) })
-            }
-        };
         let audience = str::from_utf8(rest).ok()?.to_owned();
         let key = SessionKey::from_bytes(*key);
         Some(HolderSession {
@@ -303,36 +215,18 @@ impl HolderSession {
             account: Account::new(*account),
             audience,
             key,
-            chain,
-        })
-    }
-
-    /// Requests that the session's hash chain allows in all; `None` without a chain.
-    #[must_use]
-    pub fn chain_length(&self) -> Option<u32> {
-        self.chain.as_ref().map(|held| held.lock().commitment().length())
-    }
-
-    /// Requests that the session's hash chain still allows; `None` without a chain.
-    #[must_use]
-    pub fn requests_left(&self) -> Option<u32> {
-        self.chain.as_ref().map(|held| {
-            let chain = held.lock();
-            chain.commitment().length() - chain.revealed()
         })
     }
 
     /// Whether to open another session in place of this one, given the times of its opening and its end (unix seconds): true when at most a tenth
-    /// of its life is left, or its hash chain is used up.
+    /// of its life is left.
     #[must_use]
     pub fn is_due(&self, opened_at: u64, expires_at: u64, now: u64) -> bool {
         let life = expires_at.saturating_sub(opened_at);
-        now >= expires_at.saturating_sub(life / 10) || self.requests_left() == Some(0)
+        now >= expires_at.saturating_sub(life / 10)
     }
 
-    /// A request with the face `probe` and the relying party's nonce. In a session with a hash chain it
-    /// reveals the next value: store [`HolderSession::to_bytes`] before sending it. A chain that is used up reveals
-    /// nothing, and the service then refuses the request.
+    /// A request with the face `probe` and the relying party's nonce.
     #[must_use]
     pub fn authentication(
         &self,
@@ -392,7 +286,6 @@ impl HolderSession {
             issued_at,
             embedding,
             shares,
-            reveal: self.chain.as_ref().and_then(|held| held.lock().reveal()).map(Into::into),
             mac: Hex([0; 32]),
             embedder: None,
             source: None,

@@ -5,12 +5,9 @@ use serde_json::{Value, json};
 use trefoil_api::{Authentication, Hex, Shares, UnprovenAuthentication, Vector};
 use trefoil_types::TenantId;
 use trefoil_wallet::attested_digest;
-use trefoil_zkp::chain::{Chain, ChainCommitment};
 use trefoil_zkp::envelope::ProofEnvelope;
-use trefoil_zkp::session::{SessionKey, request_mac, verify_request_mac, with_chain};
-use trefoil_zkp::{
-    Circuit, Digest, Secret, SessionClaim, Statement, account, handle, proof_size_window, scope,
-};
+use trefoil_zkp::session::{SessionKey, context, request_mac, verify_request_mac};
+use trefoil_zkp::{Circuit, Digest, Secret, Statement, account, handle, proof_size_window, scope};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../api/testdata/requests.json");
 const TENANT: TenantId = TenantId::new([7; 16]);
@@ -104,11 +101,6 @@ fn requests() -> Value {
             &json!({ "nonce": hex(counted::<16>(1)), "audience": "https://käse.example", "attestation": "compact" }),
         ),
         request("the longest nonce", &key, &json!({ "nonce": hex(counted::<64>(1)) })),
-        request(
-            "a session with a hash chain",
-            &key,
-            &json!({ "reveal": { "position": 3, "value": hex(counted::<32>(0xa0)) } }),
-        ),
         request("shared probe", &key, &json!({ "embedding": null, "shares": shared_probe()["shares"] }),),
     ])
 }
@@ -145,37 +137,22 @@ fn unproven_requests() -> Value {
 }
 
 /// An envelope whose proof is zeros: it decodes, and no service accepts it.
-fn envelope(name: &str, chain: Option<u32>) -> Value {
+fn envelope() -> Value {
     let (session_key, secret) =
         (SessionKey::from_bytes(counted(0x80)), Secret::from_bytes(&[1; 32]).unwrap());
     let audience = "https://shop.example";
-    let key_commitment = session_key.commitment();
-    let claim = SessionClaim {
+    let scope = scope(&TENANT, audience);
+    let statement = Statement {
         circuit: Circuit::Cred2,
         tenant: TENANT,
-        audience,
+        root: Digest::from_bytes(&[3; 32]).unwrap(),
         root_generation: 5,
         epoch: EPOCH,
         level: 2,
-        policy_id: 1,
-        key_commitment: &key_commitment,
-        chain: None,
-    };
-    let context = claim.context();
-    let chain: Option<ChainCommitment> =
-        chain.map(|length| *Chain::restore(context, length, &[9; 32], 0).unwrap().commitment());
-    let scope = scope(&TENANT, audience);
-    let statement = Statement {
-        circuit: claim.circuit,
-        tenant: TENANT,
-        root: Digest::from_bytes(&[3; 32]).unwrap(),
-        root_generation: claim.root_generation,
-        epoch: EPOCH,
-        level: claim.level,
         scope,
         account: account(&secret, &scope),
         handle: handle(&secret, &TENANT),
-        ctx: with_chain(context, chain.as_ref()),
+        ctx: context(&TENANT, audience, &session_key.commitment(), EPOCH, 1),
     };
     let proof = vec![0; *proof_size_window(Circuit::Cred2).start()];
     let (own_account, own_handle) = (statement.account.to_bytes(), statement.handle.to_bytes());
@@ -185,13 +162,11 @@ fn envelope(name: &str, chain: Option<u32>) -> Value {
         audience: audience.to_owned(),
         session_key: session_key.clone(),
         policy_id: 1,
-        chain,
         proof: proof.clone(),
     };
     let bytes = envelope.encode().unwrap();
     ProofEnvelope::decode(&bytes).unwrap();
     json!({
-        "name": name,
         "head": hex(&bytes[..bytes.len() - proof.len()]),
         "zeros": proof.len(),
         "circuit": 3,
@@ -204,7 +179,6 @@ fn envelope(name: &str, chain: Option<u32>) -> Value {
         "audience": audience,
         "session_key": hex(session_key.to_bytes()),
         "policy_id": 1,
-        "chain_length": chain.map(|chain| chain.length()),
         "session_id": hex(id),
     })
 }
@@ -216,7 +190,7 @@ fn made() -> String {
         "shared_probe": shared_probe(),
         "requests": requests(),
         "unproven_requests": unproven_requests(),
-        "envelopes": [envelope("without a chain", None), envelope("with a hash chain", Some(8))],
+        "envelope": envelope(),
     });
     serde_json::to_string_pretty(&vectors).unwrap() + "\n"
 }

@@ -51,13 +51,10 @@ fn a_wallet_proves_what_it_received_and_survives_sealing() {
     let parent = tempfile::tempdir().unwrap();
     let mut wallet = Wallet::create(&mut rng());
     let (_, file) = credential(&wallet, &parent.path().join("issuer"), 1);
-    assert!(matches!(
-        wallet.prove(&TENANT, "a", None, None, NOW, &mut rng()),
-        Err(WalletError::NoCredential)
-    ));
+    assert!(matches!(wallet.prove(&TENANT, "a", None, NOW, &mut rng()), Err(WalletError::NoCredential)));
     wallet.receive(file, None).unwrap();
     let OpenRequest { envelope, session, level } =
-        wallet.prove(&TENANT, "shop.example", None, Some(8), NOW, &mut rng()).unwrap();
+        wallet.prove(&TENANT, "shop.example", None, NOW, &mut rng()).unwrap();
     let envelope = ProofEnvelope::decode(&envelope).unwrap();
     let verified = trefoil_zkp::verify(&envelope.statement, &envelope.proof).unwrap();
     assert_eq!(verified.statement_digest(), &session.id().0);
@@ -65,10 +62,7 @@ fn a_wallet_proves_what_it_received_and_survives_sealing() {
         (envelope.statement.level, wallet.handle(&TENANT).0),
         (2, envelope.statement.handle.to_bytes())
     );
-    assert!(matches!(
-        wallet.prove(&TENANT, "a", Some(3), None, NOW, &mut rng()),
-        Err(WalletError::Holder(_))
-    ));
+    assert!(matches!(wallet.prove(&TENANT, "a", Some(3), NOW, &mut rng()), Err(WalletError::Holder(_))));
     let id = session.id();
     let session = Session { tenant: TENANT, level, opened_at: NOW, expires_at: NOW + 10, holder: session };
     wallet.opened(session, NOW);
@@ -90,13 +84,7 @@ fn a_wallet_proves_what_it_received_and_survives_sealing() {
         let session = wallet.session("shop.example").unwrap();
         session.holder.authentication(Vector::new([0.5; 128]), nonce(), NOW, AttestationForm::Full)
     };
-    let (one, other) = (request(&again), request(&wallet));
-    assert_eq!((one.mac, one.reveal), (other.mac, other.reveal), "session key and chain were kept");
-    assert_eq!(one.reveal.unwrap().position, 1);
-    let sealed = again.seal(PASSPHRASE, CHEAP, &mut rng()).unwrap();
-    let later = Wallet::open(&sealed, PASSPHRASE).unwrap();
-    assert_eq!(later.session("shop.example").unwrap().holder.requests_left(), Some(7));
-    assert_eq!(request(&later).reveal.unwrap().position, 2, "no value is revealed twice");
+    assert_eq!(request(&again).mac, request(&wallet).mac, "the session key was kept");
 }
 
 #[test]
@@ -130,7 +118,7 @@ fn credentials_of_others_of_other_issuers_and_older_ones_are_refused() {
 /// What a device shows in a login with `audience`, by name: all that is not a public constant of the tenant.
 fn shown(wallet: &Wallet, tenant: &TenantId, audience: &str, seed: u64) -> Vec<(&'static str, Vec<u8>)> {
     let rng = &mut StdRng::seed_from_u64(seed);
-    let OpenRequest { envelope, session, .. } = wallet.prove(tenant, audience, None, None, NOW, rng).unwrap();
+    let OpenRequest { envelope, session, .. } = wallet.prove(tenant, audience, None, NOW, rng).unwrap();
     let ProofEnvelope { statement, session_key, proof, .. } = ProofEnvelope::decode(&envelope).unwrap();
     let nonce = Nonce::new(rng.random::<[u8; 32]>().to_vec()).unwrap();
     let face = Vector::new(std::array::from_fn::<_, 128, _>(|_| rng.random()));

@@ -5,14 +5,13 @@ use trefoil_types::{Account, BatchId, SessionId, TenantId};
 
 use super::{
     BATCH_MAX, Decision, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN, ProbeMode, Proof,
-    Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, TREFOIL_CLAIM,
-    lifetime_is_legal,
+    STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, TREFOIL_CLAIM, lifetime_is_legal,
 };
 use crate::cbor::{Reader, Writer};
 use crate::error::{DecodeError, Problem};
 use crate::suite::Suite;
 
-/// Fields of our own map that every statement has; a reveal is one more.
+/// Fields of our own map.
 const FIELDS: usize = 11;
 
 impl<'a> Statement<'a> {
@@ -49,7 +48,7 @@ impl<'a> Statement<'a> {
     }
 
     fn write_trefoil(&self, w: &mut Writer<'_>) {
-        w.map(FIELDS + usize::from(self.reveal.is_some()));
+        w.map(FIELDS);
         w.key(1).uint(self.suite.number());
         w.key(2).bytes(self.tenant.as_bytes());
         w.key(3).bytes(self.account.as_bytes());
@@ -68,11 +67,6 @@ impl<'a> Statement<'a> {
         match self.proof {
             None => w.null(),
             Some(proof) => proof.write(w),
-        }
-        if let Some(Reveal { position, value }) = self.reveal {
-            w.key(12).array(2);
-            w.uint(position.into());
-            w.bytes(&value);
         }
     }
 
@@ -99,9 +93,9 @@ impl<'a> Statement<'a> {
         }
         let nonce = r.key("eat_nonce", 10)?.bytes("eat_nonce", NONCE_BYTES_MIN..=NONCE_BYTES_MAX)?;
         r.key("eat_profile", 265)?.format("eat_profile", STATEMENT_FORMAT)?;
-        let fields = r.key("trefoil", TREFOIL_CLAIM)?.map_of("trefoil", FIELDS..=FIELDS + 1)?;
+        r.key("trefoil", TREFOIL_CLAIM)?.map("trefoil", FIELDS)?;
         // Fields of a struct expression are evaluated in the order written: the order on the wire.
-        let mut statement = Self {
+        let statement = Self {
             issuer,
             audience,
             expires_at,
@@ -122,15 +116,7 @@ impl<'a> Statement<'a> {
             quantiser: r.text("model.quantiser", MODEL_BYTES_MAX)?,
             template_generation: r.key("template_generation", 10)?.number("template_generation")?,
             proof: read_proof(r.key("proof", 11)?)?,
-            reveal: None,
         };
-        if fields > FIELDS {
-            let start = r.clone();
-            statement.reveal = Some(read_reveal(r.key("reveal", 12)?)?);
-            if statement.proof.is_none() {
-                return Err(start.error("reveal", Problem::OutOfRange));
-            }
-        }
         r.finish("statement")?;
         Ok(statement)
     }
@@ -210,14 +196,4 @@ fn read_proof(r: &mut Reader<'_>) -> Result<Option<Proof>, DecodeError> {
         epoch: r.number("proof.epoch")?,
         session: SessionId::new(r.fixed("proof.session")?),
     }))
-}
-
-fn read_reveal(r: &mut Reader<'_>) -> Result<Reveal, DecodeError> {
-    read_pair(r, "reveal")?;
-    let start = r.clone();
-    let position = r.number("reveal.position")?;
-    if position == 0 {
-        return Err(start.error("reveal.position", Problem::OutOfRange));
-    }
-    Ok(Reveal { position, value: r.fixed("reveal.value")? })
 }

@@ -3,8 +3,8 @@
 use minicbor::Decoder;
 use proptest::prelude::*;
 use trefoil_attest::{
-    Decision, DecodeError, ProbeMode, Problem, Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT,
-    Statement, Suite, statement_digest,
+    Decision, DecodeError, ProbeMode, Problem, Proof, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement,
+    Suite, statement_digest,
 };
 use trefoil_types::{Account, BatchId, SessionId, TenantId};
 
@@ -32,15 +32,12 @@ fn example() -> Statement<'static> {
             epoch: 500_000,
             session: SessionId::new([8; 32]),
         }),
-        reveal: None,
         batch_id: BatchId::new([6; 16]),
         place: 31,
         issued_at: 1_800_000_000,
         expires_at: 1_800_000_060,
     }
 }
-
-const REVEAL: Reveal = Reveal { position: 300, value: [7; 32] };
 
 fn problem(bytes: &[u8]) -> Problem {
     let DecodeError { problem, .. } = Statement::decode(bytes).unwrap_err();
@@ -103,7 +100,6 @@ fn the_longest_statement_fits_its_bound() {
             epoch: u32::MAX,
             session: SessionId::new([0; 32]),
         }),
-        reveal: Some(Reveal { position: u32::MAX, value: [0; 32] }),
         issued_at: u64::MAX - 120,
         expires_at: u64::MAX,
         ..example()
@@ -125,8 +121,6 @@ fn fields_outside_their_limits_are_not_encoded() {
         (Statement { nonce: &[0; 65], ..base.clone() }, "nonce"),
         (Statement { embedder: "", ..base.clone() }, "embedder"),
         (Statement { quantiser: &long, ..base.clone() }, "quantiser"),
-        (Statement { reveal: Some(Reveal { position: 0, value: [7; 32] }), ..base.clone() }, "reveal"),
-        (Statement { proof: None, reveal: Some(REVEAL), ..base.clone() }, "reveal"),
         (Statement { place: 32, ..base.clone() }, "place"),
         (Statement { expires_at: base.issued_at, ..base.clone() }, "expires_at"),
         (Statement { expires_at: base.issued_at + 121, ..base.clone() }, "expires_at"),
@@ -161,27 +155,10 @@ fn foreign_encodings_are_refused() {
     let suite = bytes.windows(6).position(|w| w == [0x3a, 0, 1, 0, 0, 0xab]).unwrap() + 7;
     assert_eq!(bytes[suite], 1);
     assert_eq!(problem(&replaced(suite, &[2])), Problem::UnknownSuite(2));
+    assert_eq!(problem(&replaced(suite - 2, &[0xac])), Problem::WrongLength, "twelve fields");
     for end in 0..bytes.len() {
         assert_eq!(problem(&bytes[..end]), Problem::Truncated, "{end} bytes");
     }
-}
-
-#[test]
-fn a_reveal_is_one_more_field_in_one_encoding() {
-    let without = example().encode().unwrap();
-    let bytes = Statement { reveal: Some(REVEAL), ..example() }.encode().unwrap();
-    let own = without.windows(6).position(|w| w == [0x3a, 0, 1, 0, 0, 0xab]).unwrap() + 5;
-    let field = [&[12, 0x82, 0x19, 1, 44, 0x58, 32][..], &[7; 32]].concat();
-    let expected = [&without[..own], &[0xac], &without[own + 1..], &field].concat();
-    assert_eq!(bytes, expected, "nothing else changes");
-    assert_eq!(Statement::decode(&bytes).unwrap().reveal, Some(REVEAL));
-
-    let ending = |count: u8, end: &[u8]| [&without[..own], &[count], &without[own + 1..], end].concat();
-    assert_eq!(problem(&ending(0xad, &field)), Problem::WrongLength, "one too many counted");
-    let other = |at: usize, with: &[u8]| ending(0xac, &[&field[..at], with, &field[at + 3..]].concat());
-    assert_eq!(problem(&other(2, &[0x1b, 0, 0, 0, 1, 0, 0, 0, 0])), Problem::OutOfRange, "2^32");
-    let long = ending(0xac, &[&field[..5], &[0x58, 33], &[7; 33]].concat());
-    assert_eq!(problem(&long), Problem::WrongLength, "33 bytes");
 }
 
 #[test]
@@ -197,15 +174,6 @@ prop_compose! {
     }
 }
 
-prop_compose! {
-    fn proofs_with_reveals()(
-        proof in proofs(),
-        reveal in proptest::option::of((1..=u32::MAX, any::<[u8; 32]>())),
-    ) -> (Proof, Option<Reveal>) {
-        (proof, reveal.map(|(position, value)| Reveal { position, value }))
-    }
-}
-
 proptest! {
     #[test]
     fn decoding_inverts_encoding(
@@ -215,7 +183,7 @@ proptest! {
         matched: bool,
         shared: bool,
         numbers: (u32, u32, u8, u32),
-        backing in proptest::option::of(proofs_with_reveals()),
+        proof in proptest::option::of(proofs()),
         place in 0..32_u8,
         issued_at in 0..=u64::MAX - 120,
         life in 1..=120_u64,
@@ -236,8 +204,7 @@ proptest! {
             embedder: &names[0].1,
             quantiser: &names[1].1,
             template_generation: numbers.3,
-            proof: backing.map(|(proof, _)| proof),
-            reveal: backing.and_then(|(_, reveal)| reveal),
+            proof,
             batch_id: BatchId::new(arrays.3),
             place,
             issued_at,
@@ -250,7 +217,7 @@ proptest! {
     /// Claim S1: One statement has one encoding.
     #[test]
     fn whatever_decodes_is_its_own_encoding(at in 0..400_usize, with: u8, cut in 0..3_usize) {
-        let mut bytes = Statement { reveal: (with % 2 == 0).then_some(REVEAL), ..example() }.encode().unwrap();
+        let mut bytes = example().encode().unwrap();
         let length = bytes.len();
         bytes[at % length] = with;
         bytes.truncate(length - cut);

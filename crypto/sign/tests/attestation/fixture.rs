@@ -11,8 +11,8 @@ use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
     Attestation, Decision, DeviceSignature, DeviceStatement, Evidence, ExpectedNonce, Family, KeySetStatus,
-    Policy, ProbeMode, Proof, PublicKeySet, Reveal, Seal, SealHeader, Statement, Suite, TrustRoot,
-    TrustedKeySet, VaultState, account_key_id, statement_digest,
+    Policy, ProbeMode, Proof, PublicKeySet, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet,
+    VaultState, account_key_id, statement_digest,
 };
 use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys, SlhDsaSha2_128f};
 
@@ -28,8 +28,6 @@ pub(crate) const NOT_AFTER: u64 = NOW + 3600;
 /// Leaf of the statement that is attested, in a tree of [`LEAVES`].
 pub(crate) const LEAF: u64 = 4;
 pub(crate) const LEAVES: usize = 11;
-/// Leaf of [`revealing`], in every such tree.
-pub(crate) const REVEALING_LEAF: u64 = 5;
 
 /// Whether these shared vectors are to be made anew: `TREFOIL_BLESS` is `1` for all or the name of some.
 pub(crate) fn blesses(vectors: &str) -> bool {
@@ -104,18 +102,11 @@ pub(crate) fn statement() -> Statement<'static> {
             epoch: 500_000,
             session: SessionId::new([10; 32]),
         }),
-        reveal: None,
         batch_id: BatchId::new([6; 16]),
         place: 4,
         issued_at: ISSUED_AT,
         expires_at: EXPIRES_AT,
     }
-}
-
-/// A statement of a session with a hash chain.
-pub(crate) fn revealing() -> Statement<'static> {
-    let reveal = Some(Reveal { position: 300, value: [7; 32] });
-    Statement { place: REVEALING_LEAF as u8, reveal, ..statement() }
 }
 
 /// States of three vaults: one that was never seen, and counts of every length.
@@ -129,7 +120,6 @@ pub(crate) struct Issued {
     pub(crate) keys: SigningKeys,
     pub(crate) rng: StdRng,
     pub(crate) statement: Vec<u8>,
-    pub(crate) revealing: Vec<u8>,
     pub(crate) tree: MerkleTree,
     pub(crate) seal: Seal,
 }
@@ -146,8 +136,6 @@ impl Issued {
         let statement = statement.encode().unwrap();
         let mut entries: Vec<[u8; 32]> = (0..LEAVES as u8).map(|leaf| [leaf; 32]).collect();
         entries[LEAF as usize] = statement_digest(&statement);
-        let revealing = revealing().encode().unwrap();
-        entries[REVEALING_LEAF as usize] = statement_digest(&revealing);
         let tree = MerkleTree::new(&entries).unwrap();
         let header = change(SealHeader {
             issuer: ISSUER.into(),
@@ -163,7 +151,7 @@ impl Issued {
             restored: None,
         });
         let seal = keys.sign_seal(header, &mut rng).unwrap();
-        Self { keys, rng, statement, revealing, tree, seal }
+        Self { keys, rng, statement, tree, seal }
     }
 
     pub(crate) fn attestation(&self) -> Attestation<'_> {
@@ -184,19 +172,6 @@ impl Issued {
     pub(crate) fn compact(&self) -> Vec<u8> {
         let evidence = Evidence::Compact(self.seal.reference());
         Attestation { evidence, ..self.attestation() }.encode()
-    }
-
-    /// The compact attestation of [`revealing`].
-    pub(crate) fn revealing(&self) -> Vec<u8> {
-        Attestation {
-            statement: &self.revealing,
-            leaf_index: REVEALING_LEAF,
-            tree_size: self.tree.size(),
-            path: self.tree.path(REVEALING_LEAF).unwrap(),
-            evidence: Evidence::Compact(self.seal.reference()),
-            device: None,
-        }
-        .encode()
     }
 
     pub(crate) fn trust_root(&self) -> TrustRoot {

@@ -23,7 +23,6 @@ use crate::fixture::{
 struct Bases {
     full: Vec<u8>,
     compact: Vec<u8>,
-    revealing: Vec<u8>,
     /// Full, under a seal of its own.
     without_proof: Vec<u8>,
     /// `full` with all three signatures by other keys.
@@ -37,7 +36,6 @@ impl Bases {
         Self {
             full: read("full.cbor"),
             compact: read("compact.cbor"),
-            revealing: read("revealing.cbor"),
             without_proof: read("without-proof.cbor"),
             other_keys: read("full-other-keys.cbor"),
             device: read("device.cbor"),
@@ -107,7 +105,6 @@ fn write_bases() {
     let revoked = KeySetStatus::Revoked { since: NOW };
     write("full.cbor", issued.full());
     write("compact.cbor", issued.compact());
-    write("revealing.cbor", issued.revealing());
     write("seal.cbor", issued.seal.encode());
     write("trust-root.json", trust_root(ISSUER, keys, KeySetStatus::Active));
     write("trust-root-retired.json", trust_root(ISSUER, keys, retired));
@@ -175,7 +172,6 @@ fn cases(bases: &Bases) -> Vec<Value> {
     cases.extend(encoding_cases(bases));
     cases.extend(tree_cases(bases));
     cases.extend(signature_cases(bases));
-    cases.extend(reveal_cases(bases));
     cases.extend(proof_cases(bases));
     cases.extend(device::cases(bases));
     cases.extend(receipts::cases(bases));
@@ -220,7 +216,7 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
     let end = full.len();
     let refused = |name: &str, edits: &[Value]| case(name, "full.cbor", false, edits, "malformed");
     let version = find(full, b"trefoil:attestation/1") + 20;
-    let profile = find(full, b"trefoil:statement/2") + 18;
+    let profile = find(full, b"trefoil:statement/3") + 18;
     let suite = find(full, &[0x3a, 0, 1, 0, 0, 0xab, 1, 1]) + 7;
     // The receipts' first two bytes after the tag: array(4), then the protected header.
     let receipt = find(full, &[0xd2, 0x84]);
@@ -240,6 +236,7 @@ fn encoding_cases(bases: &Bases) -> Vec<Value> {
         refused("unknown key", &[edit(1, 1, &[7])]),
         refused("repeated key", &[edit(find(full, &[1, 0x59]), 1, &[0])]),
         refused("statement claims too many", &[edit(find(full, &[0xa8, 1, 0x74]), 1, &[0xa9])]),
+        refused("a twelfth field", &[edit(suite - 2, 1, &[0xac])]),
         refused("no COSE_Sign1 tag", &[edit(receipt, 1, &[])]),
         refused("another tag", &[edit(receipt, 1, &[0xd1])]),
         refused("unprotected header not empty", &[edit(unprotected, 1, &[0xa1, 1, 1])]),
@@ -345,43 +342,6 @@ fn truncated_cases(name: &str, base: &str, bytes: &[u8]) -> Vec<Value> {
             case(&format!("{name} {end}"), base, seal, &edits, "malformed")
         })
         .collect()
-}
-
-/// A compact attestation of a session with a hash chain. Whether its value belongs to a chain is not decided here.
-fn reveal_cases(bases: &Bases) -> Vec<Value> {
-    let bytes = &bases.revealing;
-    let statement = Attestation::decode(bytes).unwrap().statement;
-    let start = find(bytes, statement);
-    let in_statement = |needle: &[u8]| start + find(statement, needle);
-    // The end of the statement: key 12, then position 300 and 32 bytes of value.
-    let key = in_statement(&[12, 0x82, 0x19, 1, 44, 0x58, 32, 7]);
-    let fields = in_statement(&[0x3a, 0, 1, 0, 0, 0xac]) + 5;
-    let proof = in_statement(&[11, 0x85, 3]) + 1;
-    let length = start - 2;
-    assert_eq!(bytes[length - 1..start], [&[0x59][..], &(statement.len() as u16).to_be_bytes()].concat());
-    let resized = |by: isize| {
-        let size = statement.len().checked_add_signed(by).unwrap() as u16;
-        edit(length, 2, &size.to_be_bytes())
-    };
-    let with = |name: &str, edits: &[Value], expect: &str| case(name, "revealing.cbor", true, edits, expect);
-    vec![
-        with("a revealed value", &[], "verified"),
-        case("a revealed value without its seal", "revealing.cbor", false, &[], "seal-needed"),
-        with("another revealed value", &[edit(key + 38, 1, &[8])], "not-in-tree"),
-        with("another position", &[edit(key + 4, 1, &[45])], "not-in-tree"),
-        with("a reveal that is not counted", &[edit(fields, 1, &[0xab])], "malformed"),
-        with("a reveal that is counted and absent", &[resized(-39), edit(key, 39, &[])], "malformed"),
-        with(
-            "the reveal left out",
-            &[resized(-39), edit(fields, 1, &[0xab]), edit(key, 39, &[])],
-            "not-in-tree",
-        ),
-        with("position 0", &[resized(-2), edit(key + 2, 3, &[0])], "malformed"),
-        with("a longer position", &[resized(2), edit(key + 2, 3, &[0x1a, 0, 0, 1, 44])], "malformed"),
-        with("a value of 31 bytes", &[resized(-1), edit(key + 6, 2, &[31])], "malformed"),
-        with("another key for the reveal", &[edit(key, 1, &[13])], "malformed"),
-        with("a reveal without a proof", &[resized(-(76 - 1)), edit(proof, 76, &[0xf6])], "malformed"),
-    ]
 }
 
 /// A statement without a proof, which a policy refuses unless it accepts it; and proofs that are left out or made up.

@@ -5,9 +5,9 @@ use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::record::ProofRecord;
 use trefoil_zkp::{ProofError, check_encoding, verify};
 
-/// An upload of a session with a hash chain.
-pub const ENVELOPE: &[u8] = include_bytes!("../seeds/envelope/chained");
-/// A stored proof of a session without one.
+/// An upload.
+pub const ENVELOPE: &[u8] = include_bytes!("../seeds/envelope/plain");
+/// A stored proof of another session.
 pub const RECORD: &[u8] = include_bytes!("../seeds/record/plain");
 
 /// Decoding is total, inverts encoding, and the record made of an upload is readable.

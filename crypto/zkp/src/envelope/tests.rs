@@ -3,8 +3,7 @@ use trefoil_types::TenantId;
 
 use super::*;
 use crate::{
-    Digest, EPOCH_LIMIT, ProofError, SessionClaim, StatementError,
-    chain::{CHAIN_LENGTH_MAX, Chain, ChainLength},
+    Digest, EPOCH_LIMIT, ProofError, StatementError,
     fixture::{self, AUDIENCE, POLICY, session_key, witness},
     proof_size_window, scope,
 };
@@ -18,7 +17,6 @@ fn envelope() -> ProofEnvelope {
         audience: AUDIENCE.to_owned(),
         session_key: session_key(),
         policy_id: POLICY,
-        chain: None,
         proof: (0..length).map(|i| i as u8).collect(),
     }
 }
@@ -36,45 +34,6 @@ fn changed(at: usize, with: &[u8]) -> Option<EnvelopeError> {
     let mut bytes = bytes();
     bytes[at..at + with.len()].copy_from_slice(with);
     ProofEnvelope::decode(&bytes).err()
-}
-
-/// The same session with a chain of 50 values.
-fn chained() -> ProofEnvelope {
-    let plain = envelope();
-    let key = session_key().commitment();
-    let claim = fixture::claim(Circuit::Cred2, &key);
-    let chain = Chain::random(claim.context(), 50, &mut fixture::rng(2)).expect("in range");
-    let statement = witness().statement(&SessionClaim { chain: Some(chain.commitment()), ..claim });
-    assert_ne!(statement.ctx, plain.statement.ctx);
-    ProofEnvelope { statement, chain: Some(*chain.commitment()), ..plain }
-}
-
-#[test]
-fn a_chain_cannot_be_added_dropped_or_changed() {
-    let honest = chained();
-    let other = |length, tip| Some(ChainCommitment::new(length, tip).expect("in range"));
-    let tip = *honest.chain.expect("chained").tip();
-    for chain in [None, other(49, tip), other(51, tip), other(50, [0; 32])] {
-        assert_eq!(ProofEnvelope { chain, ..honest.clone() }.encode().err(), Some(EnvelopeError::Context));
-    }
-    let added = ProofEnvelope { chain: honest.chain, ..envelope() };
-    assert_eq!(added.encode().err(), Some(EnvelopeError::Context));
-
-    let sent = honest.encode().expect("well formed");
-    let chain_at = KEY_AT + 36;
-    let mut downgraded = sent.clone();
-    downgraded[3] = b'1';
-    downgraded.drain(chain_at..chain_at + ChainCommitment::BYTES);
-    assert_eq!(ProofEnvelope::decode(&downgraded).err(), Some(EnvelopeError::Context));
-    for length in [0, CHAIN_LENGTH_MAX + 1] {
-        let mut bytes = sent.clone();
-        bytes[chain_at..chain_at + 4].copy_from_slice(&length.to_le_bytes());
-        assert_eq!(ProofEnvelope::decode(&bytes).err(), Some(EnvelopeError::Chain(ChainLength(length))));
-    }
-    for length in 0..chain_at + 40 {
-        let error = ProofEnvelope::decode(&sent[..length]).err();
-        assert!(matches!(error, Some(EnvelopeError::Truncated { .. })), "{length} bytes: {error:?}");
-    }
 }
 
 #[test]
@@ -115,7 +74,7 @@ fn impossible_lengths_are_refused_before_the_proof_is_read() {
 
 #[test]
 fn what_the_statement_does_not_bind_is_refused() {
-    assert_eq!(changed(0, b"X"), Some(EnvelopeError::Magic("TFP1", "TFP2")));
+    assert_eq!(changed(0, b"X"), Some(EnvelopeError::Magic("TFP1")));
     assert_eq!(changed(AUDIENCE_LENGTH_AT + 1, b"q"), Some(EnvelopeError::Context));
     assert_eq!(changed(AUDIENCE_LENGTH_AT + 1, &[0xff]), Some(EnvelopeError::AudienceEncoding));
     assert_eq!(changed(KEY_AT, &[0]), Some(EnvelopeError::Context));

@@ -3,45 +3,39 @@ use trefoil_types::{Account, BatchId, SessionId, TenantId};
 
 use super::*;
 use crate::{
-    EPOCH_SECONDS, SessionClaim,
-    chain::{Chain, Reveal},
+    EPOCH_SECONDS,
     fixture::{AUDIENCE, POLICY, claim, rng, session_key, witness},
     prove::prove,
     verify::proof_size_window,
 };
 
-/// A proven session with a chain of 20 values, and the values that its holder reveals.
-fn session() -> (ProofEnvelope, Chain) {
-    let key_commitment = session_key().commitment();
-    let (witness, claim) = (witness(), claim(Circuit::Cred2, &key_commitment));
-    let chain = Chain::random(claim.context(), 20, &mut rng(4)).expect("in range");
-    let statement = witness.statement(&SessionClaim { chain: Some(chain.commitment()), ..claim });
+/// A proven session.
+fn session() -> ProofEnvelope {
+    let witness = witness();
+    let statement = witness.statement(&claim(Circuit::Cred2, &session_key().commitment()));
     let proof = prove(&witness, &statement, &mut rng(5)).expect("valid witness");
-    let envelope = ProofEnvelope {
+    ProofEnvelope {
         statement,
         audience: AUDIENCE.to_owned(),
         session_key: session_key(),
         policy_id: POLICY,
-        chain: Some(*chain.commitment()),
         proof,
-    };
-    (envelope, chain)
+    }
 }
 
-/// A record without a chain around bytes that only have a proof's length.
+/// A record around bytes that only have a proof's length.
 fn unproven() -> ProofRecord {
     ProofRecord {
         statement: witness().statement(&claim(Circuit::Cred2, &session_key().commitment())),
         audience: AUDIENCE.to_owned(),
         key_commitment: session_key().commitment(),
         policy_id: POLICY,
-        chain: None,
         proof: vec![7; *proof_size_window(Circuit::Cred2).start()],
     }
 }
 
 /// An honest service's statement in the session of `record`.
-fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
+fn attested(record: &ProofRecord) -> Attested<'_> {
     let statement = &record.statement;
     Attested {
         suite: Suite::One,
@@ -66,7 +60,6 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
             epoch: statement.epoch,
             session: SessionId::new(statement.digest()),
         }),
-        reveal,
         batch_id: BatchId::new([6; 16]),
         place: 1,
         issued_at: u64::from(statement.epoch) * EPOCH_SECONDS + 17,
@@ -74,51 +67,26 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
     }
 }
 
-/// Claim P10: A stored proof shows offline which attestations it backs, and the service cannot invent a value of the session's hash chain.
+/// Claim P10: A stored proof shows offline which attestations it backs.
 #[test]
 fn a_stored_proof_verifies_without_the_key_and_backs_its_sessions_attestations() {
-    let (envelope, mut chain) = session();
+    let envelope = session();
     let bytes = ProofRecord::from(&envelope).encode().expect("well formed");
     assert!(!bytes.windows(32).any(|window| *window == *envelope.session_key.to_bytes()));
     let record = ProofRecord::decode(&bytes).expect("well formed");
     assert_eq!(record, ProofRecord::from(&envelope));
     assert_eq!(record.encode().as_ref(), Ok(&bytes));
     assert_eq!(record.verify().expect("honest").statement(), &envelope.statement);
-    for _ in 0..20 {
-        let reveal = chain.reveal();
-        assert_eq!(record.backs(&attested(&record, reveal)), Ok(()));
-    }
-    // The chain that the proof commits to is the one that counts.
-    let mut other = record.clone();
-    other.chain = Some(ChainCommitment::new(21, *record.chain.expect("chained").tip()).expect("in range"));
-    assert_eq!(other.encode().err(), Some(RecordError::Context));
+    assert_eq!(record.backs(&attested(&record)), Ok(()));
     let mut changed = record;
     changed.proof[5000] ^= 1;
     assert!(changed.verify().is_err());
 }
 
-/// Claim P10.
-#[test]
-fn the_service_cannot_invent_a_reveal() {
-    let (envelope, mut chain) = session();
-    let record = ProofRecord::from(&envelope);
-    let first = chain.reveal().expect("20 values");
-    let refused = |reveal| record.backs(&attested(&record, reveal));
-    assert_eq!(refused(None), Err(NotBacked::NothingRevealed));
-    assert_eq!(refused(Some(Reveal { position: 2, ..first })), Err(NotBacked::Chain(ChainError::Mismatch)));
-    let invented = Reveal { position: 2, value: [0; 32] };
-    assert_eq!(refused(Some(invented)), Err(NotBacked::Chain(ChainError::Mismatch)));
-    let beyond = NotBacked::Chain(ChainError::BeyondEnd { position: 21, length: 20 });
-    assert_eq!(refused(Some(Reveal { position: 21, ..first })), Err(beyond));
-    let unchained = unproven();
-    assert_eq!(unchained.backs(&attested(&unchained, None)), Ok(()));
-    assert_eq!(unchained.backs(&attested(&unchained, Some(first))), Err(NotBacked::NoChain));
-}
-
 #[test]
 fn every_field_that_both_have_is_compared() {
     let record = unproven();
-    let honest = attested(&record, None);
+    let honest = attested(&record);
     let proof = honest.proof.expect("set");
     let with_proof = |proof| Attested { proof: Some(proof), ..honest.clone() };
     let cases = [
@@ -149,11 +117,11 @@ fn every_field_that_both_have_is_compared() {
 fn records_and_envelopes_are_not_confused_and_every_length_is_checked() {
     let record = unproven();
     let bytes = record.encode().expect("well formed");
-    assert_eq!(ProofEnvelope::decode(&bytes).err(), Some(RecordError::Magic("TFP1", "TFP2")));
+    assert_eq!(ProofEnvelope::decode(&bytes).err(), Some(RecordError::Magic("TFP1")));
     let mut envelope = bytes.clone();
     envelope[..4].copy_from_slice(b"TFP1");
     assert_eq!(ProofEnvelope::decode(&envelope).err(), Some(RecordError::Context), "a commitment is no key");
-    assert_eq!(ProofRecord::decode(&envelope).err(), Some(RecordError::Magic("TFR1", "TFR2")));
+    assert_eq!(ProofRecord::decode(&envelope).err(), Some(RecordError::Magic("TFR1")));
     let head = bytes.len() - record.proof.len();
     for length in (0..=head).chain((head..bytes.len()).step_by(997)).chain([bytes.len() - 1]) {
         let error = ProofRecord::decode(&bytes[..length]).err();

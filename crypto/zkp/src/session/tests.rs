@@ -9,7 +9,6 @@ const HEADER: RequestHeader<'_> = RequestHeader {
     nonce: &[3; 16],
     issued_at: 1_795_000_000,
     probe_digest: &[4; 32],
-    reveal: None,
 };
 
 fn key() -> SessionKey {
@@ -41,9 +40,6 @@ fn the_mac_covers_every_field() {
         RequestHeader { nonce: &[9; 16], ..HEADER },
         RequestHeader { issued_at: 1_795_000_001, ..HEADER },
         RequestHeader { probe_digest: &[9; 32], ..HEADER },
-        RequestHeader { reveal: Some(Reveal { position: 1, value: [9; 32] }), ..HEADER },
-        RequestHeader { reveal: Some(Reveal { position: 2, value: [9; 32] }), ..HEADER },
-        RequestHeader { reveal: Some(Reveal { position: 1, value: [8; 32] }), ..HEADER },
         RequestHeader { session_id: SessionId::new([2; 32]), handle: Handle::new([1; 32]), ..HEADER },
     ];
     let mut seen = vec![mac];
@@ -73,23 +69,6 @@ fn the_context_covers_every_field() {
         context(&TenantId::new([0; 16]), "audience", &commitment, 2, 2),
         context(&TenantId::new([0; 16]), "audience", &commitment, 1, 1),
         context(&TenantId::new([0; 16]), "audience", &commitment, 2, 1),
-    ];
-    for (i, one) in contexts.iter().enumerate() {
-        assert!(contexts[..i].iter().all(|other| other != one), "{i}");
-    }
-}
-
-#[test]
-fn the_context_covers_the_chain_and_none_is_the_plain_context() {
-    let plain = context(&TenantId::new([0; 16]), "audience", &key().commitment(), 1, 2);
-    let chain = |length, tip| ChainCommitment::new(length, [tip; 32]).expect("in range");
-    assert_eq!(with_chain(plain, None), plain);
-    let contexts = [
-        plain,
-        with_chain(plain, Some(&chain(1, 0))),
-        with_chain(plain, Some(&chain(2, 0))),
-        with_chain(plain, Some(&chain(1, 1))),
-        with_chain([0; 32], Some(&chain(1, 0))),
     ];
     for (i, one) in contexts.iter().enumerate() {
         assert!(contexts[..i].iter().all(|other| other != one), "{i}");

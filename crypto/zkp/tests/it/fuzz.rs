@@ -9,8 +9,8 @@ use trefoil_types::TenantId;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use trefoil_testing::volume;
 use trefoil_zkp::{
-    Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness, chain::Chain, commitment,
-    envelope::ProofEnvelope, leaf, prove, record::ProofRecord, session::SessionKey,
+    Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness, commitment, envelope::ProofEnvelope,
+    leaf, prove, record::ProofRecord, session::SessionKey,
 };
 
 #[path = "../../fuzz/src/lib.rs"]
@@ -26,7 +26,6 @@ fn the_seeds_are_honest_and_few() {
     bless();
     let envelope = ProofEnvelope::decode(targets::ENVELOPE).expect("an upload");
     let record = ProofRecord::decode(targets::RECORD).expect("a record");
-    assert!(envelope.chain.is_some() && record.chain.is_none());
     ProofRecord::from(&envelope).verify().expect("honest");
     record.verify().expect("honest");
     assert!(targets::ENVELOPE.len() + targets::RECORD.len() < 1 << 19, "seeds stay small");
@@ -85,7 +84,7 @@ fn bless() {
     tree.update(77, leaf(&commitment(&secret), &attributes)).expect("in the tree");
     let witness = Witness { secret, attributes, index: 77, path: tree.path(77).expect("in the tree") };
     let seeds = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
-    for (name, has_chain) in [("envelope/chained", true), ("record/plain", false)] {
+    for name in ["envelope/plain", "record/plain"] {
         let session_key = SessionKey::random(rng);
         let key_commitment = session_key.commitment();
         let claim = SessionClaim {
@@ -97,16 +96,13 @@ fn bless() {
             level: 2,
             policy_id: 1,
             key_commitment: &key_commitment,
-            chain: None,
         };
-        let chain = Chain::random(claim.context(), 1000, rng).expect("in range");
-        let chain = has_chain.then_some(*chain.commitment());
-        let statement = witness.statement(&SessionClaim { chain: chain.as_ref(), ..claim });
+        let statement = witness.statement(&claim);
         let proof = prove(&witness, &statement, rng).expect("valid witness");
         let audience = claim.audience.to_owned();
-        let envelope =
-            ProofEnvelope { statement, audience, session_key, policy_id: claim.policy_id, chain, proof };
-        let bytes = if has_chain { envelope.encode() } else { ProofRecord::from(&envelope).encode() };
+        let envelope = ProofEnvelope { statement, audience, session_key, policy_id: claim.policy_id, proof };
+        let is_record = name.starts_with("record");
+        let bytes = if is_record { ProofRecord::from(&envelope).encode() } else { envelope.encode() };
         let file = seeds.join(name);
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("created");
         std::fs::write(file, bytes.expect("well formed")).expect("written");

@@ -5,9 +5,7 @@ use trefoil_attest::RequestHeader;
 use trefoil_types::{Handle, SessionId, TenantId};
 use trefoil_zkp::{
     Attributes, Circuit, CredentialTree, DEPTH, Digest, MerklePath, Secret, SessionClaim, Statement, Witness,
-    account,
-    chain::{Chain, ChainTip, Reveal},
-    commitment, handle, leaf, prove, scope,
+    account, commitment, handle, leaf, prove, scope,
     session::{SessionKey, request_mac},
     verify,
 };
@@ -60,50 +58,8 @@ fn hashes_trees_and_statements_agree_with_the_reference() {
             nonce: &hex::decode(text(&member["nonce"])).expect("hex"),
             issued_at: member["issued_at"].as_u64().expect("number"),
             probe_digest: &bytes(&member["probe_digest"]),
-            reveal: None,
         };
         assert_eq!(request_mac(&session_key, &header), bytes(&member["request_mac"]));
-    }
-}
-
-#[test]
-fn chains_and_what_they_are_bound_to_agree_with_the_reference() {
-    for member in vectors()["members"].as_array().expect("members") {
-        let (vector, session_key) = (&member["chain"], SessionKey::from_bytes(bytes(&member["session_key"])));
-        let (witness, key_commitment) = (witness(member), session_key.commitment());
-        let claim = claim(member, &key_commitment);
-        assert_eq!(claim.context(), bytes(&member["ctx"]));
-        let (length, seed) = (number(&vector["length"]), bytes(&vector["seed"]));
-        let mut chain = Chain::restore(claim.context(), length, &seed, 0).expect("in range");
-        assert_eq!((chain.commitment().length(), *chain.commitment().tip()), (length, bytes(&vector["tip"])));
-        let statement = witness.statement(&SessionClaim { chain: Some(chain.commitment()), ..claim });
-        assert_eq!(statement.ctx, bytes(&vector["ctx"]));
-        assert_eq!(statement.digest(), bytes(&vector["statement_digest"]));
-
-        let mut tip = ChainTip::new(claim.context(), chain.commitment());
-        let commitment = *chain.commitment();
-        let mut seen = 0;
-        while let Some(reveal) = chain.reveal() {
-            assert_eq!(tip.accept(&reveal), Ok(()));
-            if let Some(value) = vector["values"].get(reveal.position.to_string()) {
-                assert_eq!(reveal.value, bytes(value));
-                assert_eq!(commitment.check(&claim.context(), &reveal), Ok(()));
-                seen += 1;
-            }
-        }
-        assert_eq!(seen, vector["values"].as_object().expect("values").len());
-
-        let position = number(&vector["position"]);
-        let header = RequestHeader {
-            session_id: SessionId::new(statement.digest()),
-            handle: Handle::new(statement.handle.to_bytes()),
-            audience: claim.audience,
-            nonce: &hex::decode(text(&member["nonce"])).expect("hex"),
-            issued_at: member["issued_at"].as_u64().expect("number"),
-            probe_digest: &bytes(&member["probe_digest"]),
-            reveal: Some(Reveal { position, value: bytes(&vector["values"][position.to_string()]) }),
-        };
-        assert_eq!(request_mac(&session_key, &header), bytes(&vector["request_mac"]));
     }
 }
 
@@ -157,7 +113,6 @@ fn claim<'a>(member: &'a Value, key_commitment: &'a [u8; 32]) -> SessionClaim<'a
         level: u8::try_from(number(&member["required_level"])).expect("a level"),
         policy_id: number(&member["policy_id"]),
         key_commitment,
-        chain: None,
     }
 }
 

@@ -45,8 +45,7 @@ impl Proof {
 
     /// The proven statement.
     pub(super) fn lines(&self) -> Lines {
-        let ProofRecord { statement, audience, policy_id, chain, .. } = &self.record;
-        let chain = chain.as_ref().map_or("none".to_owned(), |chain| format!("{} values", chain.length()));
+        let ProofRecord { statement, audience, policy_id, .. } = &self.record;
         let rows = [
             ("circuit", statement.circuit.name().to_owned()),
             ("tenant", hex::encode(statement.tenant)),
@@ -59,7 +58,6 @@ impl Proof {
             ("root", hex::encode(statement.root.as_bytes())),
             ("root_generation", statement.root_generation.to_string()),
             ("session", hex::encode(statement.digest())),
-            ("chain", chain),
         ];
         let mut text = format!("{} credential proof {}\n", mark(true), statement.circuit.name());
         for (name, value) in &rows[1..] {

@@ -48,7 +48,7 @@ impl Login<'_> {
     pub(super) fn run(&self, open: &mut Open, output: Option<&Path>) -> Result<ExitCode, String> {
         let (last, now) = (open.wallet.session(self.audience).map_err(text)?, now());
         if last.is_due(now) {
-            let over = last.expires_at <= now || last.holder.requests_left() == Some(0);
+            let over = last.expires_at <= now;
             match self.renew(open) {
                 Err(cause) if over => return Err(cause),
                 Err(cause) => eprintln!("{cause}; the session goes on until it ends"),
@@ -72,12 +72,12 @@ impl Login<'_> {
         Ok(code)
     }
 
-    /// Opens a session in place of the last one: for the same tenant, at the same level, with a chain of the same length.
+    /// Opens a session in place of the last one: for the same tenant, at the same level.
     fn renew(&self, open: &mut Open) -> Result<(), String> {
         let Login { audience, client, .. } = self;
         let last = open.wallet.session(audience).map_err(text)?;
-        let (tenant, level, chain) = (last.tenant, last.level, last.holder.chain_length());
-        let proven = open.wallet.prove(&tenant, audience, Some(level), chain, now(), &mut rand::rng());
+        let (tenant, level) = (last.tenant, last.level);
+        let proven = open.wallet.prove(&tenant, audience, Some(level), now(), &mut rand::rng());
         let opened = proven.map_err(text).and_then(|proven| upload(open, tenant, proven, client));
         opened.map_err(|cause| {
             format!("the session for {audience} has ended, or nearly, and no other could be opened: {cause}")
@@ -92,10 +92,6 @@ impl Login<'_> {
         let session = open.wallet.session(audience).map_err(text)?;
         let request =
             session.holder.authentication(face.clone(), nonce.clone(), now(), AttestationForm::Full);
-        if session.holder.requests_left().is_some() {
-            // A revealed value that is not stored would be revealed again, and the service refuses that.
-            open.save()?;
-        }
         // The relying party verifies it: `trefoil verify` with the file that is written.
         let answered = client.block_on(async { Ok(client.authenticate(&request).await) })?;
         let answered = answered.map(Unverified::without_verification);

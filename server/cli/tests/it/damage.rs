@@ -107,7 +107,7 @@ async fn after_a_clean_stop_copies_of_the_databases_alone_are_complete() {
         assert!(fs::metadata(&log).map_or(true, |log| log.len() == 0), "{name}");
         let alone = directory.path().join(name);
         fs::copy(data.join(name), &alone).unwrap();
-        // A shutdown writes places of hash chains, the last use of the API key, its use of the day and the note of that; it removes nothing.
+        // A shutdown writes the last use of the API key, its use of the day and the note of that; it removes nothing.
         let rewritten = if *name == "store.sqlite" { 3 } else { 0 };
         assert!(rows(&alone).len() >= running.len(), "{name}");
         let lost = running.iter().filter(|row| !rows(&alone).contains(row)).count();

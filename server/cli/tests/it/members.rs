@@ -1,14 +1,13 @@
 //! Members of a credential tree whose proofs are made for one root after another.
 
 use crate::http::Reply;
-use crate::service::{AUDIENCE, Customer, Service, sign};
+use crate::service::{AUDIENCE, Customer, Service};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_api::{AttestationForm, Authentication, Nonce, Vector};
 use trefoil_client::{Client, Holder, HolderSession, Membership};
 use trefoil_pipeline::Clock as _;
 use trefoil_types::TenantId;
-use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::{Attributes, CredentialTree, Digest, Secret, Witness, commitment, leaf};
 
 /// Level of every member; the tests' policy asks for 2.
@@ -96,24 +95,8 @@ impl Members {
 
     /// A session of a member, proven and opened now.
     pub(crate) async fn open(&self, service: &Customer, member: usize, root: u32, audience: &str) -> Wallet {
-        self.open_with_chain(service, member, root, audience, 0).await
-    }
-
-    /// The same with a hash chain for `requests` requests.
-    pub(crate) async fn open_with_chain(
-        &self,
-        service: &Customer,
-        member: usize,
-        root: u32,
-        audience: &str,
-        requests: u32,
-    ) -> Wallet {
         let (holder, now) = (self.holder(member, root), service.clock.unix_s());
-        let proven = match requests {
-            0 => holder.open(audience, now, &mut rand::rng()),
-            requests => holder.open_with_chain(audience, requests, now, &mut rand::rng()),
-        };
-        let proven = proven.unwrap();
+        let proven = holder.open(audience, now, &mut rand::rng()).unwrap();
         let opened = service.open(&proven.envelope).await.is(201);
         let expires_at = opened.json()["expires_at"].as_u64().unwrap();
         Wallet { session: proven.session, envelope: proven.envelope, expires_at, face: self.face(member) }
@@ -153,15 +136,6 @@ impl Wallet {
         let nonce = Nonce::new(rand::random::<[u8; 16]>().to_vec()).unwrap();
         let (face, now) = (Vector::new(self.face), service.clock.unix_s());
         self.session.authentication(face, nonce, now, AttestationForm::Full)
-    }
-
-    /// The same request under another nonce, with the same value of the session's chain.
-    pub(crate) fn signed_again(&self, service: &Customer, request: &Authentication) -> Authentication {
-        let nonce = Nonce::new(rand::random::<[u8; 16]>().to_vec()).unwrap();
-        let issued_at = service.clock.unix_s();
-        let mut again = Authentication { nonce, issued_at, ..request.clone() };
-        sign(&mut again, &ProofEnvelope::decode(&self.envelope).unwrap().session_key);
-        again
     }
 
     pub(crate) async fn log_in(&mut self, service: &Customer) -> Reply {

@@ -96,8 +96,12 @@ async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
     let mut wallets = open(&small, &members, QUOTA + 4).await;
     assert_eq!((size(&small, "entries").await, size(&service, "entries").await), (8, 0));
     // A session without a place is read from its row; its holder need not prove again.
+    let missed = "trefoil_verdict_cache_duration_seconds_count{operation=\"miss\"}";
+    let before = service.metric(missed).await;
     log_all_in(&small, &mut wallets).await;
     assert!(count(&small, "absent").await > 0);
+    // How long it took until its verdict was in the cache.
+    assert!(service.metric(missed).await > before);
     let decided = count(&small, "admission_won").await + count(&small, "admission_lost").await;
     assert!(decided > 0 && count(&small, "migration").await >= count(&small, "admission_won").await);
     let refused = json!({"name": "none", "policy": with_quota(0)});

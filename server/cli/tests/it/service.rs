@@ -543,7 +543,6 @@ pub(crate) fn request_at(issued_at: u64, person: &Person, face: &[f32], nonce: u
         issued_at,
         embedding: Some(vector(face)),
         shares: None,
-        reveal: None,
         mac: Hex([0; 32]),
         embedder: None,
         source: None,

@@ -32,7 +32,7 @@ fn to_minute_59(service: &Service) {
     service.clock.advance(EPOCH_SECONDS - 60 - now % EPOCH_SECONDS);
 }
 
-/// Claim P14: A new hour, a restart or a crash ends no session without a hash chain, and no proof is verified again.
+/// Claim P14: A new hour, a restart or a crash ends no session, and no proof is verified again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_opened_just_before_the_hour_works_half_an_hour_after_it() {
     let (service, members) = service_with(1).await;
@@ -129,36 +129,28 @@ async fn sessions_opened_together_do_not_end_together() {
 /// Claim P14.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_ends_no_session_and_verifies_no_proof() {
-    let (mut service, members) = service_with(2).await;
-    let mut plain = members.open(&service, 0, 1, AUDIENCE).await;
-    let mut chained = members.open_with_chain(&service, 1, 1, AUDIENCE, 40).await;
+    let (mut service, members) = service_with(1).await;
+    let mut wallet = members.open(&service, 0, 1, AUDIENCE).await;
     for _ in 0..3 {
-        plain.log_in(&service).await.matches();
-        chained.log_in(&service).await.matches();
+        wallet.log_in(&service).await.matches();
     }
-    assert_eq!(verifications(&service).await, 2);
+    assert_eq!(verifications(&service).await, 1);
     for _ in 0..2 {
         service = service.restart().await;
-        plain.log_in(&service).await.matches();
-        // Its place in the chain is kept too: the value before is used up, the next one is not.
-        let before = chained.request(&service);
-        service.authenticate(&before).await.matches();
-        let again = chained.signed_again(&service, &before);
-        service.authenticate(&again).await.problem(409, "chain-value-refused");
-        chained.log_in(&service).await.matches();
+        wallet.log_in(&service).await.matches();
         // The upload itself returns the session that is open.
-        let opened = service.open(&plain.envelope).await;
-        assert_eq!((opened.status.as_u16(), &opened.json()["expires_at"]), (201, &plain.expires_at.into()));
+        let opened = service.open(&wallet.envelope).await;
+        assert_eq!((opened.status.as_u16(), &opened.json()["expires_at"]), (201, &wallet.expires_at.into()));
         assert_eq!(verifications(&service).await, 0, "a stored session is not verified again");
     }
 
-    // The files as a crash leaves them, while the place in the chain is in memory: no value may be accepted twice.
+    // The files as a crash leaves them.
     let crashed = service.file("crashed");
     copied(&service.data(), &crashed);
     service.config.server.data_dir = crashed;
     service = service.restart().await;
-    plain.log_in(&service).await.matches();
-    chained.log_in(&service).await.problem(410, "session-expired");
+    wallet.log_in(&service).await.matches();
+    assert_eq!(verifications(&service).await, 0);
 }
 
 /// The counts of the verdict cache for the tenant since the process started.
@@ -197,22 +189,12 @@ async fn a_login_is_one_look_up() {
     forged.mac.0[0] ^= 1;
     service.authenticate(&forged).await.problem(403, "request-mac-invalid");
     assert_eq!(look_ups(&service).await - before, 11);
-    // After a restart the stored sessions are in the cache again: each login is a hit. One with a chain is left to its next request,
-    // which misses; its verdict then comes from its row and is not looked up again.
-    let mut chained = members.open_with_chain(&service, 1, 1, AUDIENCE, 40).await;
+    // After a restart the stored sessions are in the cache again: each login is a hit.
     service = service.restart().await.at_one_node();
     for wallet in &mut wallets {
         wallet.log_in(&service).await.matches();
     }
     assert_eq!((look_ups(&service).await, counted(&service, "hit").await), (2, 2));
-    let missed = "trefoil_verdict_cache_duration_seconds_count{operation=\"miss\"}";
-    let before = service.metric(missed).await;
-    for _ in 0..2 {
-        chained.log_in(&service).await.matches();
-    }
-    assert_eq!((look_ups(&service).await, counted(&service, "absent").await), (4, 1));
-    // How long it took until its verdict was in the cache.
-    assert!(service.metric(missed).await > before);
 }
 
 /// Claim P13.
@@ -284,33 +266,29 @@ fn clock_of(service: &Service) -> Clock {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
     let (service, mut members) = service_with(2).await;
-    for chain in [None, Some(20)] {
-        let member = usize::from(chain.is_some());
-        let (holder, face) = (members.holder(member, 1), Vector::new(members.face(member)));
-        let client = members.client(&service, 4);
-        let clock = clock_of(&service);
-        let root = service.trust_root.clone();
-        let standing = StandingSession::new(client, holder, AUDIENCE, chain, root, clock);
-        let mut sessions: Vec<(SessionId, usize)> = Vec::new();
-        // Three hours, a login every four minutes.
-        for login in 0..45_u8 {
-            let nonce = Nonce::new(vec![login; 16]).unwrap();
-            let form = if login % 2 == 0 { AttestationForm::Full } else { AttestationForm::Compact };
-            let answered = standing.authenticate(&face, &nonce, form).await.unwrap();
-            assert_eq!((answered.decision, answered.account), (Decision::Match, standing.account()));
-            let attestation = Attestation::decode(&answered.attestation).unwrap();
-            let statement = trefoil_attest::Statement::decode(attestation.statement).unwrap();
-            assert_eq!(statement.account, standing.account());
-            let session = statement.proof.unwrap().session;
-            match sessions.last_mut() {
-                Some((last, logins)) if *last == session => *logins += 1,
-                _ => sessions.push((session, 1)),
-            }
-            service.clock.advance(240);
+    let (holder, face) = (members.holder(1, 1), Vector::new(members.face(1)));
+    let client = members.client(&service, 4);
+    let (root, clock) = (service.trust_root.clone(), clock_of(&service));
+    let standing = StandingSession::new(client, holder, AUDIENCE, root, clock);
+    let mut sessions: Vec<(SessionId, usize)> = Vec::new();
+    // Three hours, a login every four minutes.
+    for login in 0..45_u8 {
+        let nonce = Nonce::new(vec![login; 16]).unwrap();
+        let form = if login % 2 == 0 { AttestationForm::Full } else { AttestationForm::Compact };
+        let answered = standing.authenticate(&face, &nonce, form).await.unwrap();
+        assert_eq!((answered.decision, answered.account), (Decision::Match, standing.account()));
+        let attestation = Attestation::decode(&answered.attestation).unwrap();
+        let statement = trefoil_attest::Statement::decode(attestation.statement).unwrap();
+        assert_eq!(statement.account, standing.account());
+        let session = statement.proof.unwrap().session;
+        match sessions.last_mut() {
+            Some((last, logins)) if *last == session => *logins += 1,
+            _ => sessions.push((session, 1)),
         }
-        assert!((3..=6).contains(&sessions.len()), "{sessions:?}");
-        assert!(sessions.iter().all(|(_, logins)| *logins <= 16), "{sessions:?}");
+        service.clock.advance(240);
     }
+    assert!((3..=6).contains(&sessions.len()), "{sessions:?}");
+    assert!(sessions.iter().all(|(_, logins)| *logins <= 16), "{sessions:?}");
 
     // A revocation of somebody else ends it in between: the login notices, and continues with a credential under the next root.
     let clock = clock_of(&service);
@@ -321,7 +299,7 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
     service.publish(members.root(), 2).await;
     let standing = |holder| {
         let (client, root) = (members.client(&service, 1), service.trust_root.clone());
-        StandingSession::new(client, holder, AUDIENCE, None, root, Arc::clone(&clock))
+        StandingSession::new(client, holder, AUDIENCE, root, Arc::clone(&clock))
     };
     let refused = standing(old).authenticate(&face, &nonce(100), AttestationForm::Full).await;
     assert!(
@@ -342,7 +320,7 @@ async fn a_client_accepts_no_login_but_under_the_trust_root_that_it_pinned() {
     let face = Vector::new(members.face(0));
     let standing = |root: &TrustRoot| {
         let (client, holder) = (members.client(&service, 1), members.holder(0, 1));
-        StandingSession::new(client, holder, AUDIENCE, None, root.clone(), clock_of(&service))
+        StandingSession::new(client, holder, AUDIENCE, root.clone(), clock_of(&service))
     };
     let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
     for (byte, form) in [(1, AttestationForm::Full), (2, AttestationForm::Compact)] {
@@ -469,7 +447,6 @@ fn statement(attestation: &[u8]) -> Value {
             "epoch": proof.epoch,
             "session": proof.session.to_string(),
         },
-        "reveal": said.reveal.map(|reveal| reveal.position),
         "batch": { "id": said.batch_id.to_string(), "place": said.place },
         "issued_at": said.issued_at,
         "expires_at": said.expires_at,
@@ -501,14 +478,7 @@ async fn a_standing_session_makes_its_request_again_after_a_restart() {
     let face = Vector::new(members.face(0));
     let standing = |service: &Service| {
         let (clock, root) = (clock_of(service), service.trust_root.clone());
-        StandingSession::new(
-            members.client(service, 1),
-            members.holder(0, 1),
-            AUDIENCE,
-            Some(20),
-            root,
-            clock,
-        )
+        StandingSession::new(members.client(service, 1), members.holder(0, 1), AUDIENCE, root, clock)
     };
     let nonce = |byte| Nonce::new(vec![byte; 16]).unwrap();
     standing(&service).authenticate(&face, &nonce(1), AttestationForm::Full).await.unwrap();

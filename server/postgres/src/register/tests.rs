@@ -12,7 +12,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const KEEP_S: u64 = 180;
 const LINKS_MAX: usize = 3;
 const BOUNDS: Bounds = Bounds { links_max: LINKS_MAX, keep_s: KEEP_S, late_s: 0, early_s: 1 << 40 };
-const SESSION: SessionId = SessionId::new([7; 32]);
 /// Of a login's batch.
 const LANES: u64 = 32;
 
@@ -34,11 +33,7 @@ fn open(url: &str) -> PostgresRegister {
 fn nonce(number: u64) -> Spending {
     // Not in the order of the numbers.
     let half = u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).to_be_bytes();
-    Spending { nonce: half, issued_at: 1_800_000_000, reveal: None }
-}
-
-fn reveal(number: u64, session: SessionId, position: u32) -> Spending {
-    Spending { reveal: Some((session, Reveal { position, value: [position as u8; 32] })), ..nonce(number) }
+    Spending { nonce: half, issued_at: 1_800_000_000 }
 }
 
 fn spend(register: &PostgresRegister, batch: &[Spending]) -> Vec<Spent> {
@@ -108,86 +103,26 @@ fn of_equal_nonces_in_a_batch_one_is_accepted() {
     let url = server.database();
     let (one, two) = (open(&url), open(&url));
     let batch = [nonce(1), nonce(2), nonce(1), nonce(1)];
-    assert_eq!(spend(&one, &batch), [Spent::First, Spent::First, Spent::Nonce, Spent::Nonce]);
-    assert_eq!(spend(&two, &batch), [Spent::Nonce; 4]);
+    assert_eq!(spend(&one, &batch), [Spent::First, Spent::First, Spent::Repeated, Spent::Repeated]);
+    assert_eq!(spend(&two, &batch), [Spent::Repeated; 4]);
     assert_eq!(spend(&two, &[]), []);
 }
 
-/// Claim I19: A position of a hash chain is accepted once, at whichever node.
-#[test]
-fn a_position_is_accepted_once_and_never_after_a_later_one_at_any_node() {
-    let Some(server) = Server::shared() else { return };
-    let url = server.database();
-    let (one, two) = (open(&url), open(&url));
-    let now = clock(&one);
-    assert_eq!(spend(&one, &[reveal(0, SESSION, 1)]), [Spent::NoPosition], "it was never opened");
-    assert_eq!(one.last(SESSION), Ok(None));
-    one.open(SESSION, now + 1, now + 900).unwrap();
-    assert_eq!(one.last(SESSION), Ok(None), "none was used");
-    assert_eq!(spend(&one, &[reveal(1, SESSION, 3)]), [Spent::First]);
-    assert_eq!(spend(&two, &[reveal(2, SESSION, 3)]), [Spent::Position { last: 3 }]);
-    assert_eq!(spend(&two, &[reveal(3, SESSION, 2)]), [Spent::Position { last: 3 }]);
-    two.open(SESSION, now + 1, now + 900).unwrap();
-    assert_eq!(spend(&two, &[reveal(4, SESSION, 3)]), [Spent::Position { last: 3 }], "opened again");
-    assert_eq!(two.last(SESSION), Ok(Some(Reveal { position: 3, value: [3; 32] })));
-    // Of one session in one batch the furthest goes on, and of equal positions one.
-    let batch = [5, 6, 7, 8].map(|number| reveal(number, SESSION, number as u32));
-    let used = Spent::Position { last: 8 };
-    let spent = spend(&two, &batch);
-    assert_eq!(spent[3], Spent::First);
-    assert!(spent[..3].iter().all(|spent| *spent != Spent::First), "{spent:?}");
-    assert_eq!(spend(&one, &[reveal(9, SESSION, 8)]), [used]);
-    assert_eq!(spend(&one, &[reveal(10, SESSION, 9), reveal(11, SESSION, 9)])[0], Spent::First);
-    // From eight threads each position goes to one.
-    let accepted: usize = thread::scope(|scope| {
-        let threads: Vec<_> = (0..8_u64)
-            .map(|part| {
-                let register = if part % 2 == 0 { &one } else { &two };
-                scope.spawn(move || {
-                    let tries = (10..110_u32).map(|position| {
-                        spend(register, &[reveal(1000 * (part + 1) + u64::from(position), SESSION, position)])
-                    });
-                    tries.filter(|spent| spent[0] == Spent::First).count()
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
-    });
-    assert!((1..=100).contains(&accepted), "{accepted}");
-    assert_eq!(one.last(SESSION).unwrap().unwrap().position, 109);
-}
-
-/// Two batches of the same nonces or sessions, in opposite orders and so long that they meet, would wait for each other.
+/// Two batches of the same nonces, in opposite orders and so long that they meet, would wait for each other.
 #[test]
 fn batches_in_opposite_orders_do_not_wait_for_each_other() {
-    const MANY: u32 = 3000;
+    const MANY: u64 = 3000;
     let Some(server) = Server::shared() else { return };
     let url = server.database();
     let nodes = [open(&url), open(&url)];
-    let session = |number: u32| {
-        let mut id = [0; 32];
-        id[28..].copy_from_slice(&number.to_be_bytes());
-        SessionId::new(id)
-    };
-    let all = format!(
-        "decode(lpad(to_hex(n), 64, '0'), 'hex'), 0, '', 1 << 40 FROM generate_series(1, {MANY}) AS n"
-    );
-    server.sql(&database_of(&url), &format!("INSERT INTO register_positions SELECT {all}"));
-    for round in 1..=5_u32 {
+    for round in 1..=5 {
         let meet = std::sync::Barrier::new(2);
         let spent: Vec<Vec<Spent>> = thread::scope(|scope| {
             let threads = [0, 1].map(|node| {
                 let (register, meet) = (&nodes[node], &meet);
                 scope.spawn(move || {
-                    // The same nonces in even rounds, the same sessions in odd ones.
-                    let number =
-                        |lane| u64::from(round * MANY + lane + node as u32 * (round % 2) * 100 * MANY);
-                    let mut batch: Vec<Spending> = (1..=MANY)
-                        .map(|lane| match round % 2 {
-                            0 => nonce(number(lane)),
-                            _ => reveal(number(lane), session(lane), round),
-                        })
-                        .collect();
+                    let mut batch: Vec<Spending> =
+                        (1..=MANY).map(|lane| nonce(round * MANY + lane)).collect();
                     if node == 1 {
                         batch.reverse();
                     }
@@ -204,24 +139,20 @@ fn batches_in_opposite_orders_do_not_wait_for_each_other() {
 
 /// Claim V112.
 #[test]
-fn after_a_crash_of_the_server_the_register_says_that_it_forgot_and_sessions_are_over() {
+fn after_a_crash_of_the_server_the_register_says_that_it_forgot() {
     let Some(mut server) = Server::start(&[]) else { return };
     let url = server.database();
     let register = open_with(&url, Duration::from_secs(1)).unwrap();
-    let now = clock(&register);
-    register.open(SESSION, now + 1, now + 900).unwrap();
-    let before = register.spend(&[nonce(1), reveal(2, SESSION, 1)]).unwrap();
-    assert_eq!(before.spent, [Spent::First; 2]);
+    let before = register.spend(&[nonce(1)]).unwrap();
+    assert_eq!(before.spent, [Spent::First]);
     server.stop("immediate");
     assert!(register.spend(&[nonce(3)]).is_err() && register.unready().is_some());
     server.go();
-    let after = spend_when_back(&register, &[nonce(1), reveal(2, SESSION, 2)]);
+    let after = spend_when_back(&register, &[nonce(1)]);
     // The nonce is new to it again: so every request of before is refused by its time.
     assert!(after.since >= before.now, "{after:?} {before:?}");
-    assert_eq!(after.spent, [Spent::First, Spent::NoPosition]);
+    assert_eq!(after.spent, [Spent::First]);
     assert_eq!(register.since(), after.since);
-    let told = register.open(SESSION, after.since, now + 900).unwrap_err().to_string();
-    assert!(told.contains("began anew while the session was opened"), "{told}");
 }
 
 /// What a process of the server does that is killed: all others are started again, and the one that starts them goes on.
@@ -258,7 +189,6 @@ fn a_copy_that_was_put_back_and_a_table_that_was_emptied_count_as_forgotten() {
     let mut batch = (0..).map(nonce);
     for edit in [
         "TRUNCATE register_nonces",
-        "TRUNCATE register_positions",
         "DELETE FROM register",
         "CREATE TABLE kept AS TABLE register_nonces; DROP TABLE register_nonces;
          ALTER TABLE kept RENAME TO register_nonces; ALTER TABLE register_nonces ADD PRIMARY KEY (half)",
@@ -286,7 +216,7 @@ fn before_the_first_tenant_nothing_is_forgotten_and_after_it_everything_may_be()
     let register = open(&url);
     let found = register.spend(&[nonce(1)]).unwrap();
     assert_eq!((found.since, &found.spent[..]), (0, &[Spent::First][..]));
-    assert_eq!(spend(&register, &[nonce(1)]), [Spent::Nonce]);
+    assert_eq!(spend(&register, &[nonce(1)]), [Spent::Repeated]);
     // A row that another role could not see, or that is gone, counts too.
     server.sql(&name, "INSERT INTO tenants VALUES ('x'); DELETE FROM tenants; TRUNCATE register_nonces");
     let again = spend_when_back(&register, &[nonce(1)]);
@@ -316,7 +246,7 @@ fn a_server_that_gives_no_answer_is_given_up_in_time_and_found_again() {
         thread::yield_now();
     }
     // The first may have been used, and was refused. What was accepted before is remembered.
-    assert_eq!(spend(&register, &[nonce(0), nonce(4)]), [Spent::Nonce, Spent::First]);
+    assert_eq!(spend(&register, &[nonce(0), nonce(4)]), [Spent::Repeated, Spent::First]);
 }
 
 #[test]
@@ -337,7 +267,7 @@ fn a_connection_that_ends_refuses_a_batch_and_the_next_ones_are_answered() {
         accepted.push(number);
     }
     let again: Vec<Spending> = accepted.iter().copied().map(nonce).collect();
-    assert!(spend(&register, &again).iter().all(|spent| *spent == Spent::Nonce));
+    assert!(spend(&register, &again).iter().all(|spent| *spent == Spent::Repeated));
 }
 
 #[test]
@@ -348,15 +278,13 @@ fn what_is_old_is_deleted_and_nothing_else() {
     let register = open(&url);
     let now = clock(&register);
     spend(&register, &[nonce(1)]);
-    register.open(SESSION, now + 1, now + 900).unwrap();
     let many = 2 * sql::SWEEP_MAX + 5;
     let (old, young) = (now - KEEP_S - 100, now - KEEP_S + 100);
     server.sql(
         &name,
         &format!(
             "INSERT INTO register_nonces SELECT int4send(n::int), {old} FROM generate_series(1, {many}) AS n;
-             INSERT INTO register_nonces VALUES ('young', {young});
-             INSERT INTO register_positions VALUES ('over', 3, '', {now} - 1)"
+             INSERT INTO register_nonces VALUES ('young', {young})"
         ),
     );
     let mut keeper = Keeper {
@@ -383,11 +311,10 @@ fn what_is_old_is_deleted_and_nothing_else() {
         assert_eq!(left(), expected.to_string());
     }
     assert!(keeper.sweep_at > Instant::now() + SWEEP / 2, "and it rests");
-    assert_eq!(server.sql(&name, "SELECT count(*) FROM register_positions"), "1");
-    assert_eq!(spend(&register, &[nonce(1), reveal(2, SESSION, 1)]), [Spent::Nonce, Spent::First]);
+    assert_eq!(spend(&register, &[nonce(1)]), [Spent::Repeated]);
     drop(register);
     PostgresRegister::forget(&keeper.address, PATIENCE).unwrap();
-    for table in ["register", "register_nonces", "register_positions"] {
+    for table in ["register", "register_nonces"] {
         assert_eq!(server.sql(&name, &format!("SELECT count(*) FROM {table}")), "0", "{table}");
     }
 }
@@ -402,34 +329,20 @@ fn a_batch_of_32_takes_this_long() {
     let mut number = 0;
     for (way, url) in [("unix socket", url), ("loopback", loopback)] {
         let register = open(&url);
-        let now = clock(&register);
-        let sessions: Vec<SessionId> = (0..LANES as u8).map(|number| SessionId::new([number; 32])).collect();
-        sessions.iter().for_each(|session| register.open(*session, now + 1, now + 900).unwrap());
-        for is_chained in [false, true] {
-            let mut times: Vec<Duration> = (0..500)
-                .map(|_| {
-                    let batch: Vec<Spending> = sessions
-                        .iter()
-                        .map(|session| {
-                            number += 1;
-                            let position = u32::try_from(number).unwrap();
-                            if is_chained { reveal(number, *session, position) } else { nonce(number) }
-                        })
-                        .collect();
-                    let begun = Instant::now();
-                    let spent = spend(&register, &batch);
-                    let took = begun.elapsed();
-                    assert!(spent.iter().all(|spent| *spent == Spent::First), "{spent:?}");
-                    took
-                })
-                .collect();
-            times.sort();
-            let (median, late) = (times[250], times[495]);
-            println!(
-                "{way}, chained {is_chained}: median {median:?}, 99% {late:?}, a login {:?}",
-                median / 32
-            );
-        }
+        let mut times: Vec<Duration> = (0..500)
+            .map(|_| {
+                let batch: Vec<Spending> = (number..number + LANES).map(nonce).collect();
+                number += LANES;
+                let begun = Instant::now();
+                let spent = spend(&register, &batch);
+                let took = begun.elapsed();
+                assert!(spent.iter().all(|spent| *spent == Spent::First), "{spent:?}");
+                took
+            })
+            .collect();
+        times.sort();
+        let (median, late) = (times[250], times[495]);
+        println!("{way}: median {median:?}, 99% {late:?}, a login {:?}", median / 32);
     }
 }
 
@@ -486,7 +399,7 @@ fn no_nonce_is_accepted_twice_when_the_databases_clock_steps() {
         };
         server.sql(&name, &format!("UPDATE standing.clock SET unix_s = {now}"));
         match draw(6) {
-            0 => drop(server.sql(&name, "TRUNCATE register, register_nonces, register_positions")),
+            0 => drop(server.sql(&name, "TRUNCATE register, register_nonces")),
             1..4 => {
                 keeper.sweep_at = Instant::now();
                 keeper.look();

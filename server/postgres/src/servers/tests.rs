@@ -72,7 +72,7 @@ fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
     let number = std::cell::Cell::new(0_u8);
     let spend = || {
         number.set(number.get().wrapping_add(1));
-        register.spend(&[Spending { nonce: [number.get(); 16], issued_at: 1_800_000_000, reveal: None }])
+        register.spend(&[Spending { nonce: [number.get(); 16], issued_at: 1_800_000_000 }])
     };
     let read = || store.last_seal();
     assert!(spend().is_ok() && read().is_ok() && store.unready().is_none());

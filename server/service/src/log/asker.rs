@@ -36,7 +36,7 @@ impl Asker {
 pub struct Login {
     /// The client's fields.
     pub claim: Claim,
-    /// Nonce and value of the chain were spent at an earlier submission.
+    /// The nonce was spent at an earlier submission.
     pub is_spent: bool,
     /// Where the answer goes.
     pub reply: Reply,

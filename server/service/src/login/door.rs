@@ -1,6 +1,6 @@
 //! The checks of a login beside its verdict, on the pipeline's workers: the MAC, and values that can be used once.
 //!
-//! The worker that looks up a session's verdict checks the MAC beside it, and then spends the nonce and the value of the hash chain. So
+//! The worker that looks up a session's verdict checks the MAC beside it, and then spends the nonce. So
 //! there is one look-up for each login, and nothing is spent until the MAC proves that the request comes from the session holder. A node of a fleet
 //! then spends the same at the register of all nodes, once for a batch ([`crate::login::register`]).
 
@@ -9,7 +9,6 @@ use crate::log::asker::{Asker, Login};
 use crate::log::seal_log::Standing;
 use crate::login::register::{EARLY_S, Lane, refused};
 use crate::login::replay::{NonceScope, ReplayGuard, Use, entry};
-use crate::sessions::chains::Chains;
 use std::sync::Arc;
 use trefoil_attest::RequestHeader;
 use trefoil_pipeline::{Backing, Door, InSession, LaneRequest, Refusal, Verdict};
@@ -18,7 +17,6 @@ use trefoil_storage::store::Register;
 /// See the module.
 pub struct FrontDoor {
     replay: ReplayGuard,
-    chains: Arc<Chains>,
     register: Option<Arc<dyn Register>>,
     seal_log: Arc<Standing>,
 }
@@ -26,13 +24,8 @@ pub struct FrontDoor {
 impl FrontDoor {
     /// A door that remembers at most `nonces_max` nonces in two minutes, and asks the register of its fleet, if it is in one. It tells the log
     /// of seals how a seal over what it admitted must be dated, see [`crate::login::past`].
-    pub fn new(
-        nonces_max: usize,
-        chains: Arc<Chains>,
-        register: Option<Arc<dyn Register>>,
-        seal_log: Arc<Standing>,
-    ) -> FrontDoor {
-        FrontDoor { replay: ReplayGuard::new(nonces_max), chains, register, seal_log }
+    pub fn new(nonces_max: usize, register: Option<Arc<dyn Register>>, seal_log: Arc<Standing>) -> FrontDoor {
+        FrontDoor { replay: ReplayGuard::new(nonces_max), register, seal_log }
     }
 
     /// Nonces that it remembers of the current two minutes. Takes each of its locks for a moment; for scrapes only.
@@ -43,7 +36,7 @@ impl FrontDoor {
 
 impl Door<Asker> for FrontDoor {
     fn is_holders(&self, request: &LaneRequest<Asker>, verdict: &Verdict) -> bool {
-        let (Asker::Login(Login { claim, .. }), Backing::Session(InSession { id, reveal, .. })) =
+        let (Asker::Login(Login { claim, .. }), Backing::Session(InSession { id, .. })) =
             (&request.reply, &request.backing)
         else {
             return false;
@@ -55,12 +48,10 @@ impl Door<Asker> for FrontDoor {
             nonce: &request.nonce,
             issued_at: claim.issued_at,
             probe_digest: &claim.probe_digest,
-            reveal: *reveal,
         };
         claim.is_made_with(verdict, &header)
     }
 
-    /// An accepted chain value is used up, even if the request is refused afterwards: the holder then reveals the next one.
     fn spend(&self, request: &LaneRequest<Asker>, now: u64) -> Result<(), Refusal> {
         let Asker::Login(Login { claim, is_spent, .. }) = &request.reply else { return Err(Refusal::Fault) };
         if *is_spent {
@@ -77,12 +68,7 @@ impl Door<Asker> for FrontDoor {
         if self.register.is_none() {
             self.seal_log.reach(claim.issued_at.saturating_sub(AHEAD_S));
         }
-        match &request.backing {
-            Backing::Session(InSession { id, reveal: Some(reveal), .. }) => {
-                self.chains.accept(id, reveal).map_err(Refusal::Reveal)
-            }
-            Backing::Session(_) | Backing::Application(_) => Ok(()),
-        }
+        Ok(())
     }
 
     fn spend_shared(
@@ -112,12 +98,7 @@ fn scope(request: &LaneRequest<Asker>) -> NonceScope {
 /// What a request spends at the register; nothing if that was done at an earlier submission.
 fn lane(place: usize, request: &LaneRequest<Asker>) -> Option<Lane> {
     let Asker::Login(Login { claim, is_spent: false, .. }) = &request.reply else { return None };
-    let reveal = match &request.backing {
-        Backing::Session(InSession { id, reveal, .. }) => reveal.map(|reveal| (*id, reveal)),
-        Backing::Application(_) => None,
-    };
-    let nonce = entry(&scope(request), &request.nonce);
-    Some(Lane { place, nonce, issued_at: claim.issued_at, reveal })
+    Some(Lane { place, nonce: entry(&scope(request), &request.nonce), issued_at: claim.issued_at })
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use crate::tenants::tenant::{Tenant, policy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use trefoil_attest::{Decision, RequestHeader, Reveal, UnprovenRequest};
+use trefoil_attest::{Decision, RequestHeader, UnprovenRequest};
 use trefoil_matching::{Model, SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{
     Backing, InSession, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict, audience_id,
@@ -106,8 +106,6 @@ pub enum Voucher {
 pub struct Signed {
     /// The session.
     pub session: SessionId,
-    /// The next value of the session's hash chain.
-    pub reveal: Option<Reveal>,
     /// MAC of the request, under the session's key.
     pub mac: [u8; 32],
 }
@@ -122,7 +120,6 @@ impl LoginRequest {
             nonce: &self.nonce,
             issued_at: self.issued_at,
             probe_digest: &self.probe_digest,
-            reveal: signed.reveal,
         }
     }
 
@@ -152,9 +149,7 @@ impl LoginRequest {
     /// The pipeline's input for it.
     fn backing(&self, tenant: &Tenant, revived: Option<Box<Verdict>>) -> Backing {
         match &self.voucher {
-            Voucher::Holder(Signed { session, reveal, .. }) => {
-                Backing::Session(InSession { id: *session, reveal: *reveal, revived })
-            }
+            Voucher::Holder(Signed { session, .. }) => Backing::Session(InSession { id: *session, revived }),
             Voucher::Application => {
                 Backing::Application(tenant.accounts.account(&self.handle, &self.audience))
             }
@@ -367,9 +362,6 @@ impl Logins {
                 // The register may have begun anew while the request waited. Its nonce is not used yet, so it may be signed again.
                 self.check_remembered(request.issued_at)?;
             }
-            if let Voucher::Holder(Signed { session, reveal, .. }) = request.voucher {
-                self.catch_up(tenant, session, reveal).await?;
-            }
             let (reply, answer) = oneshot::channel();
             let lane = LaneRequest {
                 backing: request.backing(tenant, revived.take()),
@@ -408,31 +400,6 @@ impl Logins {
             }
         }
         Err(Refused::TemplateChanging)
-    }
-
-    /// Goes on from the value that another node used last, if `reveal` is further than a worker may hash from what this one knows. The
-    /// hashes, one for each position since, are made once, off the workers.
-    pub(crate) async fn catch_up(
-        self: &Arc<Self>,
-        tenant: &Tenant,
-        session: SessionId,
-        reveal: Option<Reveal>,
-    ) -> Result<(), Refused> {
-        let (Some(register), Some(reveal)) = (&self.node.register, reveal) else { return Ok(()) };
-        if !self.sessions.rows.chains.is_behind(&tenant.id, &session, reveal.position) {
-            return Ok(());
-        }
-        let (register, chains) = (Arc::clone(register), Arc::clone(&self.sessions.rows.chains));
-        blocking(move || {
-            if let Some(last) = register.last(session)?
-                && let Err(cause) = chains.catch_up(&session, &last)
-            {
-                let session = hex::encode(session);
-                tracing::warn!(%cause, session, "the register's value of a hash chain is not one of that chain");
-            }
-            Ok(())
-        })
-        .await
     }
 
     fn submit(&self, tenant: &Tenant, lane: LaneRequest<Asker>) -> Result<(), Refused> {

@@ -8,15 +8,10 @@
 //! the time at which it began, by the clock of a server that may be another one now, and so [`CLOCKS_S`] ahead. Requests up to then are
 //! refused. So that this is soon over, a request that is dated ahead waits at its node until it is at most [`AHEAD_S`] ahead, where a
 //! node alone would take it at once.
-//!
-//! A hash chain is checked by each node, from a value that it knows to be of the chain. The register has the last position that was used at
-//! any node, and its value, from which a node that knows only earlier ones goes on.
 
 use crate::login::replay::{Half, WAITED_S_MAX};
-use trefoil_attest::Reveal;
-use trefoil_pipeline::{Refusal, RevealRefused, SessionId};
+use trefoil_pipeline::Refusal;
 use trefoil_storage::store::{Register, Registered, Spending, Spent};
-use trefoil_zkp::chain::ChainError;
 
 /// How far a node's clock may be behind the register's, seconds: a node that is further behind does not start.
 pub const SKEW_S: u64 = 2;
@@ -47,7 +42,6 @@ pub(crate) struct Lane {
     pub(crate) place: usize,
     pub(crate) nonce: Half,
     pub(crate) issued_at: u64,
-    pub(crate) reveal: Option<(SessionId, Reveal)>,
 }
 
 /// Registers what these lanes spend, in one call, and returns those that are refused.
@@ -55,8 +49,7 @@ pub(crate) fn refused(register: &dyn Register, lanes: &[Lane], now: u64) -> Vec<
     if lanes.is_empty() {
         return Vec::new();
     }
-    let spending =
-        |lane: &Lane| Spending { nonce: lane.nonce, issued_at: lane.issued_at, reveal: lane.reveal };
+    let spending = |lane: &Lane| Spending { nonce: lane.nonce, issued_at: lane.issued_at };
     let batch: Vec<Spending> = lanes.iter().map(spending).collect();
     let found = match register.spend(&batch) {
         Ok(found) => found,
@@ -85,14 +78,9 @@ fn refusal(lane: &Lane, spent: Spent, found: &Registered) -> Option<Refusal> {
     if is_late || is_early || issued_at <= forgotten_until(found.since) {
         return Some(Refusal::Unremembered);
     }
-    let position = lane.reveal.map_or(0, |(_, reveal)| reveal.position);
     match spent {
         Spent::First => None,
-        Spent::Nonce => Some(Refusal::NonceUsed),
-        Spent::Position { last } => {
-            Some(Refusal::Reveal(RevealRefused::Value(ChainError::Used { position, last })))
-        }
-        Spent::NoPosition => Some(Refusal::Reveal(RevealRefused::Unknown)),
+        Spent::Repeated => Some(Refusal::NonceUsed),
     }
 }
 
@@ -102,7 +90,6 @@ mod tests {
     use trefoil_storage::store::StoreError;
 
     const NOW: u64 = 10_000;
-    const SESSION: SessionId = SessionId::new([1; 32]);
 
     /// Answers with the times that it is given, and `spent` for each.
     struct Told(Result<(u64, u64, Vec<Spent>), StoreError>);
@@ -121,35 +108,18 @@ mod tests {
             assert_eq!(batch.len(), spent.len(), "one call for all");
             Ok(Registered { now, since, spent })
         }
-
-        fn open(&self, _: SessionId, _: u64, _: u64) -> Result<(), StoreError> {
-            Ok(())
-        }
-
-        fn last(&self, _: SessionId) -> Result<Option<Reveal>, StoreError> {
-            Ok(None)
-        }
     }
 
     fn lane(place: usize, issued_at: u64) -> Lane {
-        let reveal = Some((SESSION, Reveal { position: 4, value: [0; 32] }));
-        Lane { place, nonce: [place as u8; 16], issued_at, reveal }
+        Lane { place, nonce: [place as u8; 16], issued_at }
     }
 
     #[test]
     fn each_lane_gets_its_own_refusal_and_the_others_none() {
-        let spent =
-            vec![Spent::First, Spent::Nonce, Spent::First, Spent::Position { last: 9 }, Spent::NoPosition];
-        let lanes: Vec<Lane> = [0, 2, 3, 5, 7].map(|place| lane(place, NOW)).into();
-        let used = RevealRefused::Value(ChainError::Used { position: 4, last: 9 });
-        assert_eq!(
-            refused(&Told(Ok((NOW, 0, spent))), &lanes, NOW),
-            [
-                (2, Refusal::NonceUsed),
-                (5, Refusal::Reveal(used)),
-                (7, Refusal::Reveal(RevealRefused::Unknown))
-            ]
-        );
+        let spent = vec![Spent::First, Spent::Repeated, Spent::First, Spent::Repeated];
+        let lanes: Vec<Lane> = [0, 2, 3, 5].map(|place| lane(place, NOW)).into();
+        let refused = refused(&Told(Ok((NOW, 0, spent))), &lanes, NOW);
+        assert_eq!(refused, [2, 5].map(|place| (place, Refusal::NonceUsed)));
     }
 
     #[test]

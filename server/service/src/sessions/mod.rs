@@ -1,6 +1,5 @@
 //! Proof sessions.
 
-pub mod chains;
 pub(crate) mod flights;
 pub mod opening;
 pub mod proofs;

@@ -20,10 +20,8 @@ use trefoil_attest::What;
 use trefoil_pipeline::Verdict;
 use trefoil_storage::store::Root;
 use trefoil_types::{ApiKeyId, SessionId};
-use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::envelope::ProofEnvelope;
-use trefoil_zkp::session::context;
-use trefoil_zkp::{Statement, proof_counts};
+use trefoil_zkp::proof_counts;
 
 /// Proof sessions: the upload that opens one, and the rows of the open ones.
 pub struct ProofSessions {
@@ -117,13 +115,9 @@ impl ProofSessions {
             self.node.counters.proofs.count(Event::Known);
             return Ok(Opened { id, expires_at: verdict.not_after, receipt: None });
         }
-        let tip = chain_tip(&envelope);
         let expires_at = end(&envelope.statement, &id, now, self.life_s);
         let verdict = self.verify(caller, envelope, expires_at).await?;
-        if let Some(tip) = tip {
-            self.rows.chains.open(&tenant.id, &id, tip, expires_at)?;
-        }
-        self.rows.keep(tenant, id, &verdict, tip, now, missed_at).await?;
+        self.rows.keep(tenant, id, &verdict, now, missed_at).await?;
         let what = What::SessionOpened { session: id, expires_at };
         let receipt = self.log.receipt(tenant.id, now, what, patience).await;
         Ok(Opened { id, expires_at, receipt })
@@ -142,14 +136,6 @@ impl ProofSessions {
     }
 }
 
-/// Where the session's hash chain begins, if it has one. Its values are keyed with the context without the chain.
-fn chain_tip(envelope: &ProofEnvelope) -> Option<ChainTip> {
-    let ProofEnvelope { statement, audience, session_key, policy_id, chain, .. } = envelope;
-    let Statement { tenant, epoch, .. } = statement;
-    let context = || context(tenant, audience, &session_key.commitment(), *epoch, *policy_id);
-    chain.as_ref().map(|chain| ChainTip::new(context(), chain))
-}
-
 /// The cost of an upload for its caller, once its outcome is known.
 fn cost(opened: &Result<Opened, Refused>) -> u32 {
     match opened {
@@ -157,8 +143,7 @@ fn cost(opened: &Result<Opened, Refused>) -> u32 {
         Err(Refused::ProofStale(_) | Refused::Audience { .. }) => COST_STALE,
         // Not the caller's fault.
         Err(
-            Refused::TooManyChains
-            | Refused::ProofLate(_)
+            Refused::ProofLate(_)
             | Refused::TooManyProofs(_)
             | Refused::StoreBusy
             | Refused::StoreAway

@@ -3,13 +3,6 @@
 //! A row is the verdict of an accepted proof, sealed under the tenant's key together with tenant, session and end. The proof is not
 //! kept, because only the holder of the keys in the data directory can make such a seal. A row that was edited, or moved to
 //! another's place, does not open, and the session's holder proves again.
-//!
-//! The position in a hash chain changes with every request and is not stored each time. A service that stops writes the positions of its open
-//! sessions into their rows. The next one removes a position from its row before it uses it, so that no position is used twice. After a crash
-//! positions are unknown, and sessions with a chain end.
-//!
-//! In a fleet the row has the beginning of the chain, and the register has the position ([`crate::login::register`]). The row says which of the two
-//! it has, so a process alone takes no beginning for a position.
 
 #![expect(
     clippy::disallowed_types,
@@ -17,7 +10,6 @@
 )]
 
 use crate::refused::Refused;
-use crate::sessions::chains::Chains;
 use crate::sessions::flights::{Asked, Flights};
 use crate::tenants::directory::Directory;
 use crate::tenants::tenant::Tenant;
@@ -28,8 +20,7 @@ use tokio::sync::RwLock;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
-use trefoil_storage::store::{Handle, Register, Session, SessionId, Store, StoreError, TenantId};
-use trefoil_zkp::chain::ChainTip;
+use trefoil_storage::store::{Handle, Session, SessionId, Store, StoreError, TenantId};
 use trefoil_zkp::{EPOCH_SECONDS, Statement, proof_ends};
 use zeroize::Zeroizing;
 
@@ -45,9 +36,6 @@ const PAGE: usize = 256;
 
 /// Rows that are read at a time, when it starts and when a subject is revoked.
 const ROWS_PER_READ: usize = 1000;
-
-/// Rows that are written in one transaction when the service stops.
-const ROWS_PER_WRITE: usize = 1000;
 
 /// When a session that is opened now ends: after the configured lifetime, or when its proof expires if that is earlier, less up to
 /// a tenth of that time. The id determines how much less, so a session that is opened again ends at the same time.
@@ -73,24 +61,10 @@ pub enum Kept {
     Unknown,
 }
 
-/// The value of a session's hash chain in its row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// The last one that was used. The process that reads it removes it.
-    Last(ChainTip),
-    /// One from which each node of a fleet checks the values that follow. It stays.
-    Known(ChainTip),
-}
-
-/// Behind the tip of [`Place::Known`].
-const KNOWN: &[u8] = &[1];
-
 /// The rows of sessions.
 pub struct Sessions {
     store: Arc<dyn Store>,
-    /// The positions of open sessions in their hash chains.
-    pub chains: Arc<Chains>,
-    register: Option<Arc<dyn Register>>,
+    is_fleet: bool,
     rows: Arc<Rows>,
     /// Read-locked from reading a row until its verdict is in the cache, and write-locked while a session is ended.
     ending: Arc<RwLock<()>>,
@@ -124,7 +98,6 @@ enum Asker {
 #[derive(Clone)]
 struct Reading {
     store: Arc<dyn Store>,
-    chains: Arc<Chains>,
     is_fleet: bool,
     ending: Arc<RwLock<()>>,
     tenant: Arc<Tenant>,
@@ -140,16 +113,9 @@ struct Reader {
 }
 
 impl Sessions {
-    /// The sessions in this store, whose positions are in these chains while they are open, or in the register of the fleet.
-    pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>, register: Option<Arc<dyn Register>>) -> Sessions {
-        Sessions {
-            store,
-            chains,
-            register,
-            rows: Arc::default(),
-            ending: Arc::default(),
-            open: AtomicU64::new(0),
-        }
+    /// The sessions in this store, which other nodes of a fleet may use too.
+    pub fn new(store: Arc<dyn Store>, is_fleet: bool) -> Sessions {
+        Sessions { store, is_fleet, rows: Arc::default(), ending: Arc::default(), open: AtomicU64::new(0) }
     }
 
     /// Counts the open sessions in the store. Call it every few seconds. Blocks.
@@ -166,14 +132,12 @@ impl Sessions {
         self.open.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    /// Keeps the session of an accepted proof, whose hash chain begins at `tip`, in the store and in the cache, unless the tenant ended it
-    /// meanwhile. It was not open at `now`.
+    /// Keeps the session of an accepted proof in the store and in the cache, unless the tenant ended it meanwhile. It was not open at `now`.
     pub async fn keep(
         &self,
         tenant: &Tenant,
         id: SessionId,
         verdict: &Verdict,
-        tip: Option<ChainTip>,
         now: u64,
         missed_at: Instant,
     ) -> Result<(), Refused> {
@@ -183,17 +147,8 @@ impl Sessions {
         if row.is_some_and(|row| is_ended(&row)) {
             return Err(Refused::SessionEnded);
         }
-        let place = match (&self.register, tip) {
-            (Some(register), Some(tip)) => {
-                // Its values count as used for as long as its proof could open it again.
-                let (register, until) = (Arc::clone(register), proof_ends(verdict.epoch));
-                blocking(move || register.open(id, now, until)).await?;
-                Some(Place::Known(tip))
-            }
-            _ => None,
-        };
         // Another node may have ended it since its row was read.
-        if !put(&self.store, seal(tenant, id, verdict, place, now)).await? {
+        if !put(&self.store, seal(tenant, id, verdict, now)).await? {
             return Err(Refused::SessionEnded);
         }
         tenant.verdicts.fill(id, *verdict, now, missed_at);
@@ -235,9 +190,10 @@ impl Sessions {
     ) -> Result<(Vec<LiveSession>, Option<SessionId>), Refused> {
         let rows = self.store.live_sessions(&tenant.id, before(from).as_ref(), now, PAGE + 1)?;
         let next = rows.get(PAGE).map(|row| row.id);
-        let live = rows.into_iter().take(PAGE).filter(|row| {
-            open(tenant, row).is_some_and(|(verdict, _)| tenant.accepts(verdict.root_generation))
-        });
+        let live = rows
+            .into_iter()
+            .take(PAGE)
+            .filter(|row| open(tenant, row).is_some_and(|verdict| tenant.accepts(verdict.root_generation)));
         let live =
             live.map(|Session { id, opened_at, expires_at, .. }| LiveSession { id, opened_at, expires_at });
         Ok((live.collect(), next))
@@ -245,15 +201,14 @@ impl Sessions {
 
     /// Looks up a session in the store, once for all requests that miss it now, and puts its verdict back into the cache. Verifies no proof.
     pub async fn revive(&self, tenant: &Arc<Tenant>, id: &SessionId, now: u64) -> Result<Kept, Refused> {
-        let (store, chains) = (Arc::clone(&self.store), Arc::clone(&self.chains));
-        let ending = Arc::clone(&self.ending);
-        let (is_fleet, tenant_of) = (self.register.is_some(), Arc::clone(tenant));
-        let reading = Reading { store, chains, is_fleet, ending, tenant: tenant_of, id: *id, now };
+        let (store, is_fleet) = (Arc::clone(&self.store), self.is_fleet);
+        let (ending, tenant_of) = (Arc::clone(&self.ending), Arc::clone(tenant));
+        let reading = Reading { store, is_fleet, ending, tenant: tenant_of, id: *id, now };
         once(&self.rows, (tenant.id, *id), move || reading.clone().read()).await
     }
 
     /// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that logins after a restart find
-    /// them there. A session with a hash chain waits for its next request, which takes its position in the chain out of the row.
+    /// them there.
     pub fn warm(&self, directory: &Directory, now: u64) {
         for tenant in directory.all() {
             let (mut after, mut room) = (None, tenant.verdicts.quota());
@@ -273,32 +228,12 @@ impl Sessions {
                 let Some(last) = rows.last() else { break };
                 (after, room) = (Some(last.id), room - rows.len());
                 directory.make_room_of(&tenant, rows.len(), now);
-                let is_live =
-                    |verdict: &Verdict| !verdict.has_chain && tenant.accepts(verdict.root_generation);
+                let is_live = |verdict: &Verdict| tenant.accepts(verdict.root_generation);
                 for row in &rows {
-                    if let Some((verdict, _)) = open(&tenant, row).filter(|(verdict, _)| is_live(verdict)) {
+                    if let Some(verdict) = open(&tenant, row).filter(is_live) {
                         tenant.verdicts.insert(row.id, verdict, now);
                     }
                 }
-            }
-        }
-    }
-
-    /// Writes the positions of all open chains into their rows, unless a register has them. Call it when no request changes them any more.
-    pub fn keep_places(&self, directory: &Directory) {
-        if self.register.is_some() {
-            return;
-        }
-        let placed = |(tenant, id, tip)| {
-            let tenant = directory.tenant(&tenant).ok()?;
-            let row = self.store.session(&tenant.id, &id).ok()??;
-            let (verdict, _) = open(&tenant, &row)?;
-            Some(seal(&tenant, id, &verdict, Some(Place::Last(tip)), row.opened_at))
-        };
-        let mut rows = self.chains.take().into_iter().filter_map(placed).peekable();
-        while rows.peek().is_some() {
-            if let Err(cause) = self.store.put_sessions(rows.by_ref().take(ROWS_PER_WRITE).collect()) {
-                tracing::warn!(%cause, "the places of hash chains were not kept: their holders prove again");
             }
         }
     }
@@ -355,11 +290,11 @@ impl Drop for Reader {
 
 impl Reading {
     async fn read(self) -> Result<Kept, Refused> {
-        let Reading { store, chains, is_fleet, ending, tenant, id, now } = self;
+        let Reading { store, is_fleet, ending, tenant, id, now } = self;
         let missed_at = Instant::now();
         let _open = ending.read().await;
-        let (from, tenant_id) = (Arc::clone(&store), tenant.id);
-        let row = blocking(move || from.session(&tenant_id, &id)).await?;
+        let tenant_id = tenant.id;
+        let row = blocking(move || store.session(&tenant_id, &id)).await?;
         let Some(row) = row else { return Ok(Kept::Unknown) };
         if now >= row.expires_at {
             return Ok(Kept::Over);
@@ -367,7 +302,7 @@ impl Reading {
         if is_ended(&row) {
             return Ok(Kept::Ended);
         }
-        let Some((verdict, place)) = open(&tenant, &row) else {
+        let Some(verdict) = open(&tenant, &row) else {
             tracing::warn!(
                 session = hex::encode(id),
                 "a stored session does not open: its row was edited or another build wrote it; its holder proves again"
@@ -377,17 +312,6 @@ impl Reading {
         if !tenant.accepts(verdict.root_generation) {
             let is_ahead = is_fleet && tenant.is_before(verdict.root_generation);
             return Ok(if is_ahead { Kept::Ahead } else { Kept::Over });
-        }
-        match place {
-            Some(Place::Last(tip)) if !is_fleet => {
-                if !put(&store, seal(&tenant, id, &verdict, None, row.opened_at)).await? {
-                    return Ok(Kept::Ended);
-                }
-                chains.open(&tenant.id, &id, tip, row.expires_at)?;
-            }
-            Some(Place::Known(tip)) if is_fleet => chains.open(&tenant.id, &id, tip, row.expires_at)?,
-            // Without one, or with one of no use here, the position is unknown.
-            _ => {}
         }
         tenant.verdicts.fill(id, verdict, now, missed_at);
         Ok(Kept::Live(verdict))
@@ -406,14 +330,14 @@ fn open_of(
         let rows = store.live_sessions(&tenant.id, after.as_ref(), now, ROWS_PER_READ)?;
         let Some(last) = rows.last() else { return Ok(own) };
         after = Some(last.id);
-        let is_own = |row: &Session| open(tenant, row).is_some_and(|(verdict, _)| verdict.handle == *handle);
+        let is_own = |row: &Session| open(tenant, row).is_some_and(|verdict| verdict.handle == *handle);
         own.extend(rows.into_iter().filter(is_own));
     }
 }
 
 /// The row of a session that its tenant ends. It stays for as long as the proof counts, which could open the session again.
 fn ended(tenant: &Tenant, row: Session) -> Session {
-    let of_proof = open(tenant, &row).map(|(verdict, _)| proof_ends(verdict.epoch));
+    let of_proof = open(tenant, &row).map(|verdict| proof_ends(verdict.epoch));
     // Of a row that does not open nobody knows the epoch. It was opened after the proof began to count, three epochs before its end.
     let expires_at = of_proof.unwrap_or(row.expires_at + 3 * EPOCH_SECONDS);
     Session { wrapped: Vec::new(), expires_at, ..row }
@@ -450,33 +374,21 @@ async fn blocking<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(ask).await.map_err(Refused::fault)??)
 }
 
-fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, place: Option<Place>, opened_at: u64) -> Session {
-    let mut plain = Zeroizing::new(Vec::with_capacity(VERDICT_BYTES + ChainTip::BYTES + KNOWN.len()));
+fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, opened_at: u64) -> Session {
+    let mut plain = Zeroizing::new(Vec::with_capacity(VERDICT_BYTES));
     plain.extend(verdict.to_words().iter().flat_map(|word| word.to_le_bytes()));
-    match place {
-        None => {}
-        Some(Place::Last(tip)) => plain.extend(tip.encode()),
-        Some(Place::Known(tip)) => plain.extend(tip.encode().iter().chain(KNOWN)),
-    }
     let name = SessionName { tenant: tenant.id, id, expires_at: verdict.not_after };
     let wrapped = tenant.key.wrap_session(&name, &plain);
     Session { tenant: tenant.id, id, opened_at, expires_at: verdict.not_after, wrapped }
 }
 
 /// Opens a row, if this service sealed it for this tenant, session and end.
-fn open(tenant: &Tenant, row: &Session) -> Option<(Verdict, Option<Place>)> {
+fn open(tenant: &Tenant, row: &Session) -> Option<Verdict> {
     let name = SessionName { tenant: tenant.id, id: row.id, expires_at: row.expires_at };
     let plain = tenant.key.open_session(&name, &row.wrapped).ok()?;
-    let (verdict, place) = plain.split_at_checked(VERDICT_BYTES)?;
-    let (words, _) = verdict.as_chunks::<8>();
-    let words: Words = std::array::from_fn(|word| u64::from_le_bytes(words[word]));
-    let place = match place.split_first_chunk() {
-        None if place.is_empty() => None,
-        Some((tip, [])) => Some(Place::Last(ChainTip::decode(tip)?)),
-        Some((tip, KNOWN)) => Some(Place::Known(ChainTip::decode(tip)?)),
-        _ => return None,
-    };
-    Some((Verdict::from_words(&words), place))
+    let (words, []) = plain.as_chunks::<8>() else { return None };
+    let words: &[[u8; 8]; size_of::<Words>() / 8] = words.try_into().ok()?;
+    Some(Verdict::from_words(&words.map(u64::from_le_bytes)))
 }
 
 #[cfg(test)]

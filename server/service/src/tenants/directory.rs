@@ -290,7 +290,7 @@ impl Directory {
         let next = Tenant { roots, ..Tenant::clone(&current) };
         self.publish(next.clone());
         if withdrew {
-            // From now on no batch accepts verdicts under these roots; their chain positions and session keys are dropped.
+            // From now on no batch accepts verdicts under these roots; their session keys are dropped.
             next.verdicts.withdraw(|generation| next.accepts(generation));
         }
         Ok(answer)

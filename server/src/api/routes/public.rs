@@ -20,7 +20,7 @@ use trefoil_api::{
     Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
-const DECIDED: [Code; 24] = [
+const DECIDED: [Code; 23] = [
     Code::DistinctFailures,
     Code::AudienceNotAllowed,
     Code::RequestMacInvalid,
@@ -29,7 +29,6 @@ const DECIDED: [Code; 24] = [
     Code::SessionUnknown,
     Code::SessionExpired,
     Code::NonceReplayed,
-    Code::ChainValueRefused,
     Code::EmbeddingInvalid,
     Code::ProbeModeMismatch,
     Code::ShareRefused,
@@ -48,11 +47,10 @@ const DECIDED: [Code; 24] = [
 ];
 
 const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32 bytes) | session id (32) | handle (32) | u64 issued_at | probe \
-                   digest (32) | u32 length | audience | u32 length | nonce), integers little-endian; with a hash chain also u32 position | \
-                   value (32). The probe digest is SHA3-256(\"trefoil/probe/1\" | the embedding's numbers as little-endian 32-bit floats, whatever its form), in `shared` mode \
+                   digest (32) | u32 length | audience | u32 length | nonce), integers little-endian. The probe digest is SHA3-256(\"trefoil/probe/1\" | the embedding's numbers as little-endian 32-bit floats, whatever its form), in `shared` mode \
                    SHA3-256(\"trefoil/shared-probe/1\" | u32 length of open | open | sealed). A session takes each nonce once; \
-                   `no_match` has one form for every reason. Where the tenant's policy says `\"proof\": \"none\"`, send no `session_id`, `mac` and \
-                   `reveal`: the API key alone vouches for the login, a subject takes each nonce once, and the attestation says that there is \
+                   `no_match` has one form for every reason. Where the tenant's policy says `\"proof\": \"none\"`, send no `session_id` and \
+                   `mac`: the API key alone vouches for the login, a subject takes each nonce once, and the attestation says that there is \
                    no proof.";
 
 const TEMPLATES: &str = "/v1/subjects/{handle}/templates";
@@ -223,7 +221,7 @@ fn logins(routes: Routes) -> Routes {
     let envelope = Body {
         media_type: PROOF_MEDIA_TYPE,
         shape: Shape::Opaque,
-        about: "A proof envelope, `TFP1` or `TFP2`, which server/API.md specifies and `trefoil wallet prove` writes; server/api/testdata has vectors."
+        about: "A proof envelope, `TFP1`, which server/API.md specifies and `trefoil wallet prove` writes; server/api/testdata has vectors."
             .to_owned(),
         example: None,
     };

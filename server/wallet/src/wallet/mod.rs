@@ -215,8 +215,7 @@ impl Wallet {
         if self.credentials.len() == before { Err(WalletError::NoCredential) } else { Ok(()) }
     }
 
-    /// Proves this tenant's credential to `audience` under a fresh session key, showing `level`, or the credential's own,
-    /// and with a hash chain for `chain` requests, if that is given.
+    /// Proves this tenant's credential to `audience` under a fresh session key, showing `level`, or the credential's own.
     /// Takes tens of milliseconds of one core. Store the session with [`Wallet::opened`] once the service opened it.
     ///
     /// # Errors
@@ -226,7 +225,6 @@ impl Wallet {
         tenant: &TenantId,
         audience: &str,
         level: Option<u8>,
-        chain: Option<u32>,
         now: u64,
         rng: &mut (impl CryptoRng + ?Sized),
     ) -> Result<OpenRequest, WalletError> {
@@ -240,11 +238,7 @@ impl Wallet {
             root_generation: root.generation,
             level: level.unwrap_or(attributes.level()),
         };
-        let holder = Holder::new(witness, membership);
-        Ok(match chain {
-            None => holder.open(audience, now, rng)?,
-            Some(requests) => holder.open_with_chain(audience, requests, now, rng)?,
-        })
+        Ok(Holder::new(witness, membership).open(audience, now, rng)?)
     }
 
     /// Keeps a session that the service opened. An ended session stays until another one with its audience is opened, so that it can be

@@ -10,7 +10,6 @@ use trefoil_matching::{
 use trefoil_pipeline::{Probe, SessionId};
 use trefoil_storage::store::{Registered, Spending, Spent, StoreError};
 use trefoil_types::{Account, Handle, TenantId};
-use trefoil_zkp::chain::Reveal;
 
 const TENANT: TenantId = TenantId::new([7; 16]);
 const HANDLE: Handle = Handle::new([8; 32]);
@@ -31,15 +30,7 @@ impl Register for Used {
 
     fn spend(&self, batch: &[Spending]) -> Result<Registered, StoreError> {
         self.0.send(batch.to_vec()).expect("the test listens");
-        Ok(Registered { now: NOW, since: 0, spent: vec![Spent::Nonce; batch.len()] })
-    }
-
-    fn open(&self, _: SessionId, _: u64, _: u64) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn last(&self, _: SessionId) -> Result<Option<Reveal>, StoreError> {
-        Ok(None)
+        Ok(Registered { now: NOW, since: 0, spent: vec![Spent::Repeated; batch.len()] })
     }
 }
 
@@ -62,8 +53,7 @@ fn template() -> Template {
 #[test]
 fn the_register_is_asked_once_about_what_was_not_spent_and_never_without_a_fleet() {
     let template = template();
-    let reveal = Reveal { position: 3, value: [4; 32] };
-    let in_session = || Backing::Session(InSession { id: SESSION, reveal: Some(reveal), revived: None });
+    let in_session = || Backing::Session(InSession { id: SESSION, revived: None });
     let request = |nonce: u8, is_spent: bool, backing| LaneRequest {
         backing,
         template: template.clone(),
@@ -81,19 +71,15 @@ fn the_register_is_asked_once_about_what_was_not_spent_and_never_without_a_fleet
     let batch =
         [request(1, false, in_session()), request(2, true, in_session()), request(3, false, application())];
     let (note, asked) = unbounded();
-    let door = |register| FrontDoor::new(100, Arc::new(Chains::new(16)), register, Arc::default());
+    let door = |register| FrontDoor::new(100, register, Arc::default());
     let in_fleet = door(Some(Arc::new(Used(note)) as Arc<dyn Register>));
-    // A request that is submitted again after its template was renewed has spent its values, and is not refused for that.
+    // A request that is submitted again after its template was renewed has spent its nonce, and is not refused for that.
     let refused = [(0, Refusal::NonceUsed), (2, Refusal::NonceUsed)];
     assert_eq!(in_fleet.spend_shared(&mut batch.iter(), NOW), refused);
     let subject = NonceScope::subject(&TENANT, &HANDLE);
     let expected = vec![
-        Spending {
-            nonce: entry(&NonceScope::session(&SESSION), &[1; 16]),
-            issued_at: NOW,
-            reveal: Some((SESSION, reveal)),
-        },
-        Spending { nonce: entry(&subject, &[3; 16]), issued_at: NOW, reveal: None },
+        Spending { nonce: entry(&NonceScope::session(&SESSION), &[1; 16]), issued_at: NOW },
+        Spending { nonce: entry(&subject, &[3; 16]), issued_at: NOW },
     ];
     assert_eq!(asked.try_iter().collect::<Vec<_>>(), [expected]);
     assert_eq!(in_fleet.spend_shared(&mut batch[1..2].iter(), NOW), [], "nothing to ask");

@@ -78,11 +78,10 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
         level: 2,
         policy_id: 1,
         key_commitment: &session_key.commitment(),
-        chain: None,
     });
     let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).unwrap();
     let audience = "shop.example".to_owned();
-    Arc::new(ProofEnvelope { statement, audience, session_key, policy_id: 1, chain: None, proof })
+    Arc::new(ProofEnvelope { statement, audience, session_key, policy_id: 1, proof })
 }
 
 /// Another caller with each call, so that none reaches its quota.

@@ -3,14 +3,12 @@ use crate::tenants::tenant::accounts::AccountSecret;
 use crate::tenants::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Threshold};
 use crate::tenants::verdicts::Verdicts;
 use crate::tenants::wiring::VerdictCacheConfig;
-use crossbeam_channel::Sender;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use trefoil_cache::Sampling;
 use trefoil_storage::store::wrap::WrapKey;
-use trefoil_storage::store::{self, Registered, Spending, Sqlite, Tenants as _};
-use trefoil_zkp::chain::{Chain, ChainCommitment, Reveal};
+use trefoil_storage::store::{self, Sqlite, Tenants as _};
 
 const EPOCH: u32 = 498_611;
 const START: u64 = EPOCH as u64 * EPOCH_SECONDS;
@@ -60,32 +58,27 @@ fn verdict(not_after: u64) -> Verdict {
 #[test]
 fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
     let (tenant_1, verdict) = (tenant(1, 9), verdict(START));
-    let commitment = ChainCommitment::new(100, [3; 32]).unwrap();
-    let tip = ChainTip::new([4; 32], &commitment);
-    for tip in [None, Some(Place::Last(tip)), Some(Place::Known(tip))] {
-        let row = seal(&tenant_1, ID, &verdict, tip, 10);
-        assert_eq!((row.tenant, row.id, row.expires_at), (TenantId::new([1; 16]), ID, START));
-        let (opened, place) = open(&tenant_1, &row).expect("as it was sealed");
-        assert!(opened == verdict && place == tip);
-        // Every field of the row, and the keys of another tenant or service.
-        let refused = |change: fn(&mut Session)| {
-            let mut edited = row.clone();
-            change(&mut edited);
-            assert!(open(&tenant_1, &edited).is_none());
-        };
-        refused(|row| row.expires_at += 1);
-        refused(|row| row.id = SessionId::new(row.id.to_bytes().map(|byte| byte ^ 1)));
-        refused(|row| row.wrapped[0] ^= 1);
-        refused(|row| *row.wrapped.last_mut().unwrap() ^= 1);
-        refused(|row| row.wrapped.truncate(20));
-        refused(|row| row.wrapped.clear());
-        assert!(open(&tenant(2, 9), &row).is_none());
-        assert!(open(&tenant(1, 8), &row).is_none());
-        for at in 0..row.wrapped.len() {
-            let mut edited = row.clone();
-            edited.wrapped[at] ^= 0x80;
-            assert!(open(&tenant_1, &edited).is_none(), "byte {at}");
-        }
+    let row = seal(&tenant_1, ID, &verdict, 10);
+    assert_eq!((row.tenant, row.id, row.expires_at), (TenantId::new([1; 16]), ID, START));
+    assert!(open(&tenant_1, &row) == Some(verdict), "as it was sealed");
+    // Every field of the row, and the keys of another tenant or service.
+    let refused = |change: fn(&mut Session)| {
+        let mut edited = row.clone();
+        change(&mut edited);
+        assert!(open(&tenant_1, &edited).is_none());
+    };
+    refused(|row| row.expires_at += 1);
+    refused(|row| row.id = SessionId::new(row.id.to_bytes().map(|byte| byte ^ 1)));
+    refused(|row| row.wrapped[0] ^= 1);
+    refused(|row| *row.wrapped.last_mut().unwrap() ^= 1);
+    refused(|row| row.wrapped.truncate(20));
+    refused(|row| row.wrapped.clear());
+    assert!(open(&tenant(2, 9), &row).is_none());
+    assert!(open(&tenant(1, 8), &row).is_none());
+    for at in 0..row.wrapped.len() {
+        let mut edited = row.clone();
+        edited.wrapped[at] ^= 0x80;
+        assert!(open(&tenant_1, &edited).is_none(), "byte {at}");
     }
 }
 
@@ -190,7 +183,7 @@ fn store_with(tenant: &Tenant) -> (Arc<dyn Store>, tempfile::TempDir) {
 async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
     let (tenant, verdict, now) = (Arc::new(tenant(1, 9)), verdict(START), START - 100);
     let (store, _folder) = store_with(&tenant);
-    let sessions = Sessions::new(Arc::clone(&store), Arc::new(Chains::new(1)), None);
+    let sessions = Sessions::new(Arc::clone(&store), false);
     let ends = async |of_subject: bool| match of_subject {
         true => sessions.end_all_of(&tenant, verdict.handle, now).await,
         false => sessions.end(&tenant, ID, now).await,
@@ -198,7 +191,7 @@ async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
     for of_subject in [false, true] {
         // Without the ended one, which no row replaces.
         store.expire(START + 1, 0).unwrap();
-        store.put_sessions(vec![seal(&tenant, ID, &verdict, None, 10)]).unwrap();
+        store.put_sessions(vec![seal(&tenant, ID, &verdict, 10)]).unwrap();
         let looking_up = sessions.ending.read().await;
         let mut ending = std::pin::pin!(ends(of_subject));
         // Time passes only once nothing else can go on.
@@ -221,11 +214,11 @@ async fn the_proof_of_a_session_that_was_ended_never_opens_it_again() {
     let mut verdict = verdict(START + 60);
     verdict.epoch = EPOCH;
     let (store, _folder) = store_with(&tenant);
-    let sessions = Sessions::new(Arc::clone(&store), Arc::new(Chains::new(1)), None);
+    let sessions = Sessions::new(Arc::clone(&store), false);
     for (how, until) in
         [("one", end), ("of a subject", end), ("a row that does not open", START + 60 + 10_800)]
     {
-        sessions.keep(&tenant, ID, &verdict, None, now, Instant::now()).await.unwrap();
+        sessions.keep(&tenant, ID, &verdict, now, Instant::now()).await.unwrap();
         match how {
             "one" => sessions.end(&tenant, ID, now).await.unwrap(),
             "of a subject" => sessions.end_all_of(&tenant, verdict.handle, now).await.unwrap(),
@@ -237,81 +230,10 @@ async fn the_proof_of_a_session_that_was_ended_never_opens_it_again() {
         }
         for now in [START + 61, end - 1] {
             store.expire(now, 0).unwrap();
-            let again = sessions.keep(&tenant, ID, &verdict, None, now, Instant::now()).await;
+            let again = sessions.keep(&tenant, ID, &verdict, now, Instant::now()).await;
             assert!(matches!(again, Err(Refused::SessionEnded)), "{how} at {now}");
         }
         store.expire(until + 1, 0).unwrap();
         assert_eq!(store.session(&tenant.id, &ID), Ok(None), "{how}: it is not kept for ever");
-    }
-}
-
-/// A register that notes which sessions are opened.
-struct Noted(Sender<(SessionId, u64, u64)>);
-
-impl Register for Noted {
-    fn unready(&self) -> Option<String> {
-        None
-    }
-
-    fn since(&self) -> u64 {
-        0
-    }
-
-    fn spend(&self, _: &[Spending]) -> Result<Registered, StoreError> {
-        Err(StoreError::Busy)
-    }
-
-    fn open(&self, session: SessionId, known_at: u64, until: u64) -> Result<(), StoreError> {
-        self.0.send((session, known_at, until)).map_err(|_| StoreError::Busy)
-    }
-
-    fn last(&self, _: SessionId) -> Result<Option<Reveal>, StoreError> {
-        Ok(None)
-    }
-}
-
-/// The beginning of a chain is in the rows of a fleet for good. A process alone that took it for the last position would accept used values.
-#[tokio::test]
-async fn the_place_in_a_row_is_used_only_by_the_kind_of_service_that_wrote_it() {
-    let mut verdict = verdict(START);
-    verdict.epoch = EPOCH;
-    let mut of_rows = tenant(1, 9);
-    let generation = verdict.root_generation;
-    let (statement, signature) = (Vec::new(), Vec::new());
-    let (root, generation_min, published_at) = ([0; 32], generation, 1);
-    of_rows.roots = vec![store::Root {
-        tenant: of_rows.id,
-        generation,
-        root,
-        generation_min,
-        statement,
-        signature,
-        published_at,
-    }];
-    let (tenant, now) = (Arc::new(of_rows), START - 100);
-    let (store, _folder) = store_with(&tenant);
-    let mut chain = Chain::random([4; 32], 100, &mut rand::rng()).unwrap();
-    let (tip, first) = (ChainTip::new([4; 32], chain.commitment()), chain.reveal().unwrap());
-    let (note, noted) = crossbeam_channel::unbounded();
-    for (is_fleet, place) in [false, true]
-        .into_iter()
-        .flat_map(|is| [Place::Last(tip), Place::Known(tip)].map(|place| (is, place)))
-    {
-        let chains = Arc::new(Chains::new(16));
-        let register = is_fleet.then(|| Arc::new(Noted(note.clone())) as Arc<dyn Register>);
-        let sessions = Sessions::new(Arc::clone(&store), Arc::clone(&chains), register);
-        let row = || store.session(&tenant.id, &ID).unwrap().unwrap();
-        let in_row = || open(&tenant, &row()).unwrap().1;
-        store.put_sessions(vec![seal(&tenant, ID, &verdict, Some(place), 10)]).unwrap();
-        assert!(matches!(sessions.revive(&tenant, &ID, now).await, Ok(Kept::Live(_))));
-        let goes_on = chains.accept(&ID, &first).is_ok();
-        assert_eq!(goes_on, is_fleet == matches!(place, Place::Known(_)), "{is_fleet} {place:?}");
-        assert_eq!(in_row(), (is_fleet || !goes_on).then_some(place), "{is_fleet} {place:?}");
-        assert_eq!(row().opened_at, 10, "reading a session leaves when it was opened");
-
-        sessions.keep(&tenant, ID, &verdict, Some(tip), now, Instant::now()).await.unwrap();
-        assert_eq!((in_row(), row().opened_at), (is_fleet.then_some(Place::Known(tip)), now));
-        let expected = is_fleet.then_some((ID, now, proof_ends(EPOCH)));
-        assert_eq!(noted.try_iter().next(), expected, "the register knows it before it is used");
     }
 }
