@@ -141,13 +141,15 @@ fn shown(wallet: &Wallet, tenant: &TenantId, audience: &str, seed: u64) -> Vec<(
     ]
 }
 
-/// The names of two parts that have eight bytes in common.
+/// The names of two parts that have eight bytes in common, which are not the zeros behind a signature's hints.
 fn common<'a>(
     one: &'a [(&'static str, Vec<u8>)],
     other: &'a [(&'static str, Vec<u8>)],
 ) -> Vec<(&'a str, &'a str)> {
     let windows = |parts: &'a [(&'static str, Vec<u8>)]| {
-        parts.iter().flat_map(|(name, bytes)| bytes.windows(8).map(move |window| (window, *name)))
+        parts.iter().flat_map(|(name, bytes)| {
+            bytes.windows(8).filter(|window| *window != [0; 8]).map(move |window| (window, *name))
+        })
     };
     let known: HashMap<&[u8], &str> = windows(one).collect();
     windows(other).filter_map(|(window, name)| Some((*known.get(window)?, name))).collect()
