@@ -114,6 +114,7 @@ impl Holder {
         let Membership { tenant, policy_id, root_generation, level } = self.membership;
         let key = SessionKey::random(rng);
         let key_commitment = key.commitment();
+        let account_key = self.account_key(audience).id();
         let statement = self.witness.statement(&SessionClaim {
             circuit: Circuit::Cred2,
             tenant,
@@ -123,6 +124,7 @@ impl Holder {
             level,
             policy_id,
             key_commitment: &key_commitment,
+            account_key,
         });
         let session = HolderSession {
             tenant,
@@ -139,8 +141,14 @@ impl Holder {
             key: key.clone(),
         };
         let proof = prove(&self.witness, &statement, rng)?;
-        let envelope =
-            ProofEnvelope { statement, audience: audience.to_owned(), session_key: key, policy_id, proof };
+        let envelope = ProofEnvelope {
+            statement,
+            audience: audience.to_owned(),
+            session_key: key,
+            account_key,
+            policy_id,
+            proof,
+        };
         Ok(OpenRequest { envelope: envelope.encode()?, session, level })
     }
 }

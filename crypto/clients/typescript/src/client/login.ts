@@ -93,13 +93,13 @@ export class Proof {
     if (magic.startsWith("TFP2")) {
       throw new TypeError("the proof has a hash chain, whose values only the wallet has; prove without --chain");
     }
-    if (magic !== "TFP1TFS1") {
+    if (magic !== "TFP3TFS1") {
       throw new TypeError("not a proof envelope; `trefoil wallet prove --output FILE` writes one");
     }
     const statement = bytes.subarray(4, 4 + STATEMENT_BYTES);
     const audienceAt = 5 + STATEMENT_BYTES;
     const keyAt = audienceAt + (bytes[audienceAt - 1] ?? 0);
-    const proofAt = keyAt + 32 + 4 + 4;
+    const proofAt = keyAt + 32 + 32 + 4 + 4;
     const view = new DataView(bytes.buffer);
     if (bytes.length < proofAt || bytes.length - proofAt !== view.getUint32(proofAt - 4, true)) {
       throw new TypeError("the proof envelope is cut off, or something follows it");
