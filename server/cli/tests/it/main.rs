@@ -30,6 +30,7 @@ mod demo;
 mod deployment;
 mod described;
 mod description;
+mod device;
 mod disk;
 mod distinct_failures;
 mod doctor;
