@@ -52,6 +52,7 @@ export interface Case {
   readonly audience?: string;
   readonly nonce?: string;
   readonly tenant?: string;
+  readonly account_key?: string;
   readonly accept_no_proof?: boolean;
 }
 

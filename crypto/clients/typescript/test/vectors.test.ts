@@ -15,6 +15,7 @@ function decide(vector: Case): string {
     audience: vector.audience ?? MANIFEST.audience,
     nonce: hex(vector.nonce ?? MANIFEST.nonce),
     ...(vector.tenant === undefined ? {} : { tenant: hex(vector.tenant) }),
+    ...(vector.account_key === undefined ? {} : { accountKeyId: hex(vector.account_key) }),
     ...(vector.accept_no_proof === undefined ? {} : { acceptNoProof: vector.accept_no_proof }),
   });
   const attestation = edited(bytes(vector.base), vector.edits);
