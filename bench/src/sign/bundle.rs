@@ -99,8 +99,9 @@ fn attestation(
     let seal = keys.sign_seal(header, &mut rand::rng()).map_err(Failure::in_step("sealing"))?;
     let path = tree.path(7).ok_or_else(|| Failure::fault("no path"))?;
     let (leaf_index, tree_size) = (7, tree.size());
+    let evidence = Evidence::Full(seal);
     let attestation =
-        Attestation { statement: &encoded, leaf_index, tree_size, path, evidence: Evidence::Full(seal) };
+        Attestation { statement: &encoded, leaf_index, tree_size, path, evidence, device: None };
     let bytes = attestation.encode();
     let policy = Policy::new(trust_root, AUDIENCE, ExpectedNonce::Exactly(NONCE.to_vec())).accept_no_proof();
     let mut verify_us = Vec::new();

@@ -3,6 +3,7 @@
 
 mod cbor;
 mod crafted;
+mod device;
 mod receipts;
 
 use std::collections::HashSet;
@@ -27,6 +28,8 @@ struct Bases {
     without_proof: Vec<u8>,
     /// `full` with all three signatures by other keys.
     other_keys: Vec<u8>,
+    /// `full` with a device's signature.
+    device: Vec<u8>,
 }
 
 impl Bases {
@@ -37,6 +40,7 @@ impl Bases {
             revealing: read("revealing.cbor"),
             without_proof: read("without-proof.cbor"),
             other_keys: read("full-other-keys.cbor"),
+            device: read("device.cbor"),
         }
     }
 }
@@ -58,6 +62,9 @@ fn shared_vectors_belong_together() {
     }
     if blesses("bases") || blesses("two-active") {
         write("trust-root-two-active.json", two_active());
+    }
+    if blesses("bases") || blesses("device") {
+        device::write_bases();
     }
     if blesses("crafted") {
         crafted::write_bases();
@@ -170,6 +177,7 @@ fn cases(bases: &Bases) -> Vec<Value> {
     cases.extend(signature_cases(bases));
     cases.extend(reveal_cases(bases));
     cases.extend(proof_cases(bases));
+    cases.extend(device::cases(bases));
     cases.extend(receipts::cases(bases));
     cases.extend(crafted::cases());
     cases.extend(truncated_cases("cut at", "full.cbor", &bases.full));
