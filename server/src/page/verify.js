@@ -222,11 +222,11 @@ VJ6esFeoCGvAwPJ26BTqjithaA2h2eDJkvQ0reATL6K3YEp_XD3cTZ8BnwQuEkM",
     }
   ]
 }
-`};var Wc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0")),Xc="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";function Kt(e){return ArrayBuffer.
+`};var Jc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0")),Wc="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";function Kt(e){return ArrayBuffer.
 isView(e)&&Object.prototype.toString.call(e)==="[object Uint8Array]"}function Ne(e,t){return e.length===t.length&&e.every((n,r)=>n===t[r])}function mt(e){return Array.
-from(e,t=>Wc[t]).join("")}function Bn(e){let t=new Uint8Array(Math.floor(e.length*3/4)),n=0,r=0,o=0;for(let f of e){let c=Xc.indexOf(f);if(c<0)return;o=o<<6|c,r+=
+from(e,t=>Jc[t]).join("")}function Bn(e){let t=new Uint8Array(Math.floor(e.length*3/4)),n=0,r=0,o=0;for(let f of e){let c=Wc.indexOf(f);if(c<0)return;o=o<<6|c,r+=
 6,r>=8&&(r-=8,t[n++]=o>>r,o&=(1<<r)-1)}return r<6&&o===0?t:void 0}var Ge=class extends Error{name="DecodeError";offset;field;problem;explanation;constructor(t,n,r,o){super(`${n} at byte ${t}: ${o}`),this.offset=t,this.field=n,
-this.problem=r,this.explanation=o}};var On=0,tr=1,to=2,no=3,ro=4,oo=5,Zc=6,fo=246,$c=64,es=(1n<<63n)-1n,ts=new TextDecoder("utf-8",{fatal:!0,ignoreBOM:!0}),ns=new TextEncoder;function It(e){return ns.
+this.problem=r,this.explanation=o}};var On=0,tr=1,to=2,no=3,ro=4,oo=5,Xc=6,fo=246,Zc=64,$c=(1n<<63n)-1n,es=new TextDecoder("utf-8",{fatal:!0,ignoreBOM:!0}),ts=new TextEncoder;function It(e){return ts.
 encode(e)}function Ln(e,t){let{length:n}=It(e);return n>=1&&n<=t&&!/[\p{Cc}\p{Cs}]/u.test(e)}var _e=class{#t=[];#e(t,n){let r=[0x18n,0x100n,0x10000n,0x100000000n].
 findIndex(f=>n<f);if(r===0){this.#t.push(t<<5|Number(n));return}let o=r<0?3:r-1;this.#t.push(t<<5|24+o);for(let f=8*(2**o-1);f>=0;f-=8)this.#t.push(Number(n>>BigInt(
 f)&0xffn))}uint(t){return this.#e(On,t),this}int(t){return t<0?this.#e(tr,BigInt(-1-t)):this.#e(On,BigInt(t)),this}bytes(t){this.#e(to,BigInt(t.length));for(let n of t)
@@ -240,28 +240,28 @@ n,this.#t.subarray(this.#e-n,this.#e)}#r(t,n,r){let o=this.#e,f=this.#n(t,1)[0]?
 if(c<24)return BigInt(c);if(c>27)throw this.#o(t,o);let s=1<<c-24,a=0n;for(let A of this.#n(t,s))a=a<<8n|BigInt(A);let h=s===1?24n:1n<<BigInt(4*s);if(a<h)throw this.#o(
 t,o);return a}#o(t,n){return this.error(t,"not-canonical","not deterministic CBOR (RFC 8949 4.2); pass the issuer's bytes unchanged",n)}uint(t){return this.#r(t,
 On,"an unsigned integer")}number(t,n){let r=this.#e,o=this.uint(t);if(o>BigInt(n))throw this.outOfRange(t,r);return Number(o)}int(t){let n=this.#e,r=(this.#t[n]??
-0)>>5===tr,o=this.#r(t,r?tr:On,"an integer");if(o>es)throw this.outOfRange(t,n);return r?-1n-o:o}key(t,n){let r=this.#e,o=this.int(t);if(o!==BigInt(n))throw this.
+0)>>5===tr,o=this.#r(t,r?tr:On,"an integer");if(o>$c)throw this.outOfRange(t,n);return r?-1n-o:o}key(t,n){let r=this.#e,o=this.int(t);if(o!==BigInt(n))throw this.
 unexpectedKey(t,n,o,r);return this}unexpectedKey(t,n,r,o){return this.error(t,"unexpected-key",`map key ${n} belongs here, found ${r}`,o)}bytes(t,n,r=n){let o=this.#e,
-f=this.#r(t,to,"a byte string");return this.#f(t,o,f,n,r).slice()}text(t,n){let r=this.#e,o=this.#r(t,no,"a text string"),f=this.#f(t,r,o,1,n);try{let c=ts.decode(
+f=this.#r(t,to,"a byte string");return this.#f(t,o,f,n,r).slice()}text(t,n){let r=this.#e,o=this.#r(t,no,"a text string"),f=this.#f(t,r,o,1,n);try{let c=es.decode(
 f);if(!/\p{Cc}/u.test(c))return c}catch{}throw this.error(t,"invalid-text","text must be UTF-8 without control characters",r)}format(t,n){let r=this.#e;if(this.
-text(t,$c)!==n)throw this.error(t,"unknown-format",`this version reads ${n} only; update it`,r)}#f(t,n,r,o,f){if(r<BigInt(o)||r>BigInt(f))throw this.wrongLength(
+text(t,Zc)!==n)throw this.error(t,"unknown-format",`this version reads ${n} only; update it`,r)}#f(t,n,r,o,f){if(r<BigInt(o)||r>BigInt(f))throw this.wrongLength(
 t,n);return this.#n(t,Number(r))}array(t,n,r=n){let o=this.#e,f=this.#r(t,ro,"an array");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(t,o);return Number(f)}map(t,n,r=n){
-let o=this.#e,f=this.#r(t,oo,"a map");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(t,o);return Number(f)}tag(t,n){let r=this.#e;if(this.#r(t,Zc,"a tag")!==
+let o=this.#e,f=this.#r(t,oo,"a map");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(t,o);return Number(f)}tag(t,n){let r=this.#e;if(this.#r(t,Xc,"a tag")!==
 BigInt(n))throw this.outOfRange(t,r)}null(t){if(!this.isNull())throw this.error(t,"wrong-type","null belongs here");this.#n(t,1)}isNull(){return this.#t[this.#e]===
-fo}};var Un=BigInt(4294967295),co=BigInt(32);function rs(e,t=!1){return t?{h:Number(e&Un),l:Number(e>>co&Un)}:{h:Number(e>>co&Un)|0,l:Number(e&Un)|0}}function so(e,t=!1){
-let n=e.length,r=new Uint32Array(n),o=new Uint32Array(n);for(let f=0;f<n;f++){let{h:c,l:s}=rs(e[f],t);[r[f],o[f]]=[c,s]}return[r,o]}var os=e=>e/2**32|0,fs=e=>e>>>0;function ao(e,t,n,r){let o=os(n),f=fs(n);e.setUint32(t,r?f:o,r),e.setUint32(t+4,r?o:f,r)}function $t(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var In=e=>e?
+fo}};var Un=BigInt(4294967295),co=BigInt(32);function ns(e,t=!1){return t?{h:Number(e&Un),l:Number(e>>co&Un)}:{h:Number(e>>co&Un)|0,l:Number(e&Un)|0}}function so(e,t=!1){
+let n=e.length,r=new Uint32Array(n),o=new Uint32Array(n);for(let f=0;f<n;f++){let{h:c,l:s}=ns(e[f],t);[r[f],o[f]]=[c,s]}return[r,o]}var rs=e=>e/2**32|0,os=e=>e>>>0;function ao(e,t,n,r){let o=rs(n),f=os(n);e.setUint32(t,r?f:o,r),e.setUint32(t+4,r?o:f,r)}function $t(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var In=e=>e?
 `"${e}" `:"";function Me(e,t=""){if(typeof e!="number")throw new TypeError(In(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(
 In(t)+"expected integer >= 0, got "+e);return e}function uo(e,t=""){if(typeof e!="boolean")throw new TypeError(In(t)+"expected boolean, got type="+typeof e);return e}
 function z(e,t,n=""){if($t(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Me(t,"length");let r=$t(e),o=t!==void 0?` of length ${t}`:"",f=r?`length=${e.length}`:
 `type=${typeof e}`,c=In(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}function Cn(e){if(typeof e!="function"||typeof e.create!="function")throw new TypeError("expected hash wrapped by utils.createHasher");if(Me(e.outputLen),Me(e.blockLen),
-e.outputLen<1||e.blockLen<1)throw new Error("hash blockLen / outputLen must be >= 1")}var cs=(e,t)=>{if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(
-(t==="object"?"":`"${t}" `)+"expected object, got type="+typeof e)},io=(e,t)=>{cs(e,t);let n=Object.getPrototypeOf(e);if(n!==Object.prototype&&n!==null)throw new TypeError(
+e.outputLen<1||e.blockLen<1)throw new Error("hash blockLen / outputLen must be >= 1")}var fs=(e,t)=>{if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(
+(t==="object"?"":`"${t}" `)+"expected object, got type="+typeof e)},io=(e,t)=>{fs(e,t);let n=Object.getPrototypeOf(e);if(n!==Object.prototype&&n!==null)throw new TypeError(
 `"${t}" expected plain object`);if(Object.hasOwn(e,"__proto__"))throw new TypeError(`"${t}.__proto__" is not allowed`)};function dt(e,t=!0){if(e.destroyed)throw new Error(
 "hash was destroyed");if(t&&e.finished)throw new Error("digest() was already called")}function qt(e,t){z(e,void 0,"output");let n=t.outputLen;if(!(e.length>=n))
 throw new RangeError('"output" expected length >= '+n)}function lo(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function Ct(e){return new Uint32Array(
 e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}function wt(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}function bt(e){return new DataView(e.buffer,e.byteOffset,
-e.byteLength)}function $e(e,t){return e<<32-t|e>>>t}var nr=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function ss(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}function as(e){for(let t=0;t<e.length;t++)e[t]=ss(e[t]);return e}var rt=nr?e=>e:as,ho=typeof Uint8Array.from([]).toHex=="function"&&typeof Uint8Array.fromHex=="\
-function",is=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0"));function xt(e){if(z(e),ho)return e.toHex();let t="";for(let n=0;n<e.length;n++)t+=is[e[n]];
+e.byteLength)}function $e(e,t){return e<<32-t|e>>>t}var nr=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function cs(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}function ss(e){for(let t=0;t<e.length;t++)e[t]=cs(e[t]);return e}var rt=nr?e=>e:ss,ho=typeof Uint8Array.from([]).toHex=="function"&&typeof Uint8Array.fromHex=="\
+function",as=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0"));function xt(e){if(z(e),ho)return e.toHex();let t="";for(let n=0;n<e.length;n++)t+=as[e[n]];
 return t}function bo(e){return e>=48&&e<=57?e-48:e>=65&&e<=70?e-55:e>=97&&e<=102?e-87:void 0}function en(e){if(typeof e!="string")throw new TypeError("hex strin\
 g expected, got "+typeof e);if(ho)try{return Uint8Array.fromHex(e)}catch(o){throw o instanceof SyntaxError?new RangeError(o.message):o}let t=e.length,n=t/2;if(t%
 2)throw new RangeError("hex string expected, got unpadded hex of length "+t);let r=new Uint8Array(n);for(let o=0,f=0;o<n;o++,f+=2){let c=bo(e.charCodeAt(f)),s=bo(
@@ -271,19 +271,19 @@ o+=f.length}return n}function rr(e,t,n="opts"){return io(e,"defaults"),t!==void 
 '"hashCons" expected function, got type='+typeof e);t=rr({},t,"info");let n=(o,f)=>e(f).update(o).digest(),r=e(void 0);return n.outputLen=r.outputLen,n.blockLen=
 r.blockLen,n.canXOF=r.canXOF,n.create=o=>e(o),Object.assign(n,t),Object.freeze(n)}function Rt(e=32){Me(e,"bytesLength");let t=typeof globalThis=="object"?globalThis.
 crypto:null;if(typeof t?.getRandomValues!="function")throw new Error("crypto.getRandomValues must be defined");if(e>65536)throw new RangeError(`"bytesLength" ex\
-pected <= 65536, got ${e}`);return t.getRandomValues(new Uint8Array(e))}var _t=e=>({oid:Uint8Array.from([6,9,96,134,72,1,101,3,4,2,e])});var ds=BigInt(0),nn=BigInt(1),bs=BigInt(2),us=BigInt(7),ls=BigInt(256),hs=BigInt(113),go=[],mo=[],wo=[];for(let e=0,t=nn,n=1,r=0;e<24;e++){[n,r]=[r,(2*n+3*r)%5],
-go.push(2*(5*r+n)),mo.push((e+1)*(e+2)/2%64);let o=ds;for(let f=0;f<7;f++)t=(t<<nn^(t>>us)*hs)%ls,t&bs&&(o^=nn<<(nn<<BigInt(f))-nn);wo.push(o)}var xo=so(wo,!0),
-ys=xo[0],ps=xo[1],gs=(e,t,n)=>e<<n|t>>>32-n,ms=(e,t,n)=>t<<n|e>>>32-n,ws=(e,t,n)=>t<<n-32|e>>>64-n,xs=(e,t,n)=>e<<n-32|t>>>64-n,yo=(e,t,n)=>n>32?ws(e,t,n):gs(e,
-t,n),po=(e,t,n)=>n>32?xs(e,t,n):ms(e,t,n),zt=new Uint32Array(10);function As(e,t=24){if(!(e instanceof Uint32Array))throw new TypeError('"s" expected Uint32Arra\
+pected <= 65536, got ${e}`);return t.getRandomValues(new Uint8Array(e))}var _t=e=>({oid:Uint8Array.from([6,9,96,134,72,1,101,3,4,2,e])});var is=BigInt(0),nn=BigInt(1),ds=BigInt(2),bs=BigInt(7),us=BigInt(256),ls=BigInt(113),go=[],mo=[],wo=[];for(let e=0,t=nn,n=1,r=0;e<24;e++){[n,r]=[r,(2*n+3*r)%5],
+go.push(2*(5*r+n)),mo.push((e+1)*(e+2)/2%64);let o=is;for(let f=0;f<7;f++)t=(t<<nn^(t>>bs)*ls)%us,t&ds&&(o^=nn<<(nn<<BigInt(f))-nn);wo.push(o)}var xo=so(wo,!0),
+hs=xo[0],ys=xo[1],ps=(e,t,n)=>e<<n|t>>>32-n,gs=(e,t,n)=>t<<n|e>>>32-n,ms=(e,t,n)=>t<<n-32|e>>>64-n,ws=(e,t,n)=>e<<n-32|t>>>64-n,yo=(e,t,n)=>n>32?ms(e,t,n):ps(e,
+t,n),po=(e,t,n)=>n>32?ws(e,t,n):gs(e,t,n),zt=new Uint32Array(10);function xs(e,t=24){if(!(e instanceof Uint32Array))throw new TypeError('"s" expected Uint32Arra\
 y(50), got type='+typeof e);if(e.length!==50)throw new RangeError('"s" expected Uint32Array(50), got length='+e.length);if(Me(t,"rounds"),t<1||t>24)throw new Error(
 '"rounds" expected integer 1..24');for(let n=24-t;n<24;n++){for(let f=0;f<10;f++)zt[f]=e[f]^e[f+10]^e[f+20]^e[f+30]^e[f+40];for(let f=0;f<10;f+=2){let c=(f+8)%10,
 s=(f+2)%10,a=zt[s],h=zt[s+1],A=yo(a,h,1)^zt[c],g=po(a,h,1)^zt[c+1];for(let E=0;E<50;E+=10)e[f+E]^=A,e[f+E+1]^=g}let r=e[2],o=e[3];for(let f=0;f<24;f++){let c=mo[f],
 s=yo(r,o,c),a=po(r,o,c),h=go[f];r=e[h],o=e[h+1],e[h]=s,e[h+1]=a}for(let f=0;f<50;f+=10){let c=e[f],s=e[f+1],a=e[f+2],h=e[f+3];e[f]^=~e[f+2]&e[f+4],e[f+1]^=~e[f+
 3]&e[f+5],e[f+2]^=~e[f+4]&e[f+6],e[f+3]^=~e[f+5]&e[f+7],e[f+4]^=~e[f+6]&e[f+8],e[f+5]^=~e[f+7]&e[f+9],e[f+6]^=~e[f+8]&c,e[f+7]^=~e[f+9]&s,e[f+8]^=~c&a,e[f+9]^=~s&
-h}e[0]^=ys[n],e[1]^=ps[n]}wt(zt)}var Rn=class e{state;pos=0;posOut=0;finished=!1;state32;destroyed=!1;blockLen;suffix;outputLen;canXOF;enableXOF=!1;rounds;constructor(t,n,r,o=!1,f=24){
+h}e[0]^=hs[n],e[1]^=ys[n]}wt(zt)}var Rn=class e{state;pos=0;posOut=0;finished=!1;state32;destroyed=!1;blockLen;suffix;outputLen;canXOF;enableXOF=!1;rounds;constructor(t,n,r,o=!1,f=24){
 if(Me(t,"blockLen"),Me(n,"suffix"),Me(f,"rounds"),uo(o,"enableXOF"),this.blockLen=t,this.suffix=n,this.outputLen=r,this.enableXOF=o,this.canXOF=o,this.rounds=f,
 Me(r,"outputLen"),!(0<t&&t<200))throw new Error('"blockLen" must be 1..199');this.state=new Uint8Array(200),this.state32=Ct(this.state)}clone(){return this._cloneInto()}keccak(){
-rt(this.state32),As(this.state32,this.rounds),rt(this.state32),this.posOut=0,this.pos=0}update(t){dt(this),z(t);let{blockLen:n,state:r,state32:o}=this,f=t.length,
+rt(this.state32),xs(this.state32,this.rounds),rt(this.state32),this.posOut=0,this.pos=0}update(t){dt(this),z(t);let{blockLen:n,state:r,state32:o}=this,f=t.length,
 c=n%4===0&&t.byteOffset%4===0,s=n/4,a=c&&f>=n?Ct(t):void 0;for(let h=0;h<f;){if(a!==void 0&&this.pos===0&&h%4===0&&f-h>=n){for(let g=0,E=h/4;g<s;g++)o[g]^=a[E+g];
 h+=n,this.pos=n,this.keccak();continue}let A=Math.min(n-this.pos,f-h);for(let g=0;g<A;g++)r[this.pos++]^=t[h++];this.pos===n&&this.keccak()}return this}finish(){
 if(this.finished)return;this.finished=!0;let{state:t,suffix:n,pos:r,blockLen:o}=this;t[r]^=n,(n&128)!==0&&r===o-1&&this.keccak(),t[o-1]^=128,this.keccak()}writeInto(t){
@@ -293,11 +293,11 @@ t)}xof(t){return Me(t),this.xofInto(new Uint8Array(t))}digestInto(t){if(qt(t,thi
 length===this.outputLen?t:t.subarray(0,this.outputLen)),this.destroy()}digest(){let t=new Uint8Array(this.outputLen);return this.digestInto(t),t}destroy(){this.
 destroyed=!0,wt(this.state)}_cloneInto(t){let{blockLen:n,suffix:r,outputLen:o,rounds:f,enableXOF:c}=this;return t||=new e(n,r,o,c,f),t.blockLen=n,t.state32.set(
 this.state32),t.pos=this.pos,t.posOut=this.posOut,t.finished=this.finished,t.rounds=f,t.suffix=r,t.outputLen=o,t.enableXOF=c,t.canXOF=this.canXOF,t.destroyed=this.
-destroyed,t}},Es=(e,t,n,r={})=>tn(()=>new Rn(t,e,n),r);var ut=Es(6,136,32,_t(8));var Ao=(e,t,n,r={})=>tn((o={})=>(o=rr({},o),new Rn(t,e,o.dkLen===void 0?n:o.dkLen,!0)),r),Eo=Ao(31,168,16,_t(11)),Le=Ao(31,136,32,_t(12));/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var Ss=(e,t,n)=>z(e,t,n),ks=Me;function or(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
-ject, got type=${typeof e}`);return e}var So=BigInt(0);var Ts=e=>e?`"${e}" `:"";function ko(e,t=""){if(typeof e!="boolean")throw new TypeError(Ts(t)+"expected boolean, got type="+typeof e);return e}function To(e){if(typeof e==
-"bigint"){if(!Bs(e))throw new RangeError("positive bigint expected, got "+e)}else ks(e);return e}function vo(e){let t=To(e).toString(16);return t.length&1?"0"+t:t}function Bo(e){if(typeof e!="string")throw new TypeError("hex string expected, got "+typeof e);
-return e===""?So:BigInt("0x"+e)}function fr(e){return Bo(xt(e))}function Oo(e){return Bo(xt(vs(z(e)).reverse()))}function Lo(e,t){if(Me(t),t===0)throw new Error(
-"zero output length is invalid");e=To(e);let n=t*2,r=e.toString(16);if(r.length>n)throw new RangeError("number is too large");return en(r.padStart(n,"0"))}function vs(e){return Uint8Array.from(Ss(e))}function Bs(e){return typeof e=="bigint"&&So<=e}function Uo(e,t={},n={},r="object"){or(e,r),or(t,"fields"),or(n,"optFields");function o(c,s,a){let h=r==="object"?`param "${String(c)}"`:`"${r}.${String(c)}"`,A=e[c];
+destroyed,t}},As=(e,t,n,r={})=>tn(()=>new Rn(t,e,n),r);var ut=As(6,136,32,_t(8));var Ao=(e,t,n,r={})=>tn((o={})=>(o=rr({},o),new Rn(t,e,o.dkLen===void 0?n:o.dkLen,!0)),r),Eo=Ao(31,168,16,_t(11)),Le=Ao(31,136,32,_t(12));/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var Es=(e,t,n)=>z(e,t,n),Ss=Me;function or(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
+ject, got type=${typeof e}`);return e}var So=BigInt(0);var ks=e=>e?`"${e}" `:"";function ko(e,t=""){if(typeof e!="boolean")throw new TypeError(ks(t)+"expected boolean, got type="+typeof e);return e}function To(e){if(typeof e==
+"bigint"){if(!vs(e))throw new RangeError("positive bigint expected, got "+e)}else Ss(e);return e}function vo(e){let t=To(e).toString(16);return t.length&1?"0"+t:t}function Bo(e){if(typeof e!="string")throw new TypeError("hex string expected, got "+typeof e);
+return e===""?So:BigInt("0x"+e)}function fr(e){return Bo(xt(e))}function Oo(e){return Bo(xt(Ts(z(e)).reverse()))}function Lo(e,t){if(Me(t),t===0)throw new Error(
+"zero output length is invalid");e=To(e);let n=t*2,r=e.toString(16);if(r.length>n)throw new RangeError("number is too large");return en(r.padStart(n,"0"))}function Ts(e){return Uint8Array.from(Es(e))}function vs(e){return typeof e=="bigint"&&So<=e}function Uo(e,t={},n={},r="object"){or(e,r),or(t,"fields"),or(n,"optFields");function o(c,s,a){let h=r==="object"?`param "${String(c)}"`:`"${r}.${String(c)}"`,A=e[c];
 if(!Object.hasOwn(e,c)&&(a?A!==void 0:s!=="function"))throw new TypeError(`${h} is invalid: expected own property`);if(a&&A===void 0)return;let g=typeof A;if(g!==
 s||A===null)throw new TypeError(`${h} is invalid: expected ${s}, got ${g}`)}let f=(c,s)=>Object.entries(c).forEach(([a,h])=>o(a,h,s));f(t,!1),f(n,!0)}/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var rn=BigInt(0),cr=BigInt(1);function Io(e,t){if(t<=rn)throw new Error("mod: expected positive modulus, got "+t);let n=e%t;return n>=rn?n:t+n}function sr(e,t){if(e===rn)throw new Error("invert: expected non-zero number");if(t<=cr)throw new Error("invert: expected modulus > 1, got "+t);let n=Io(e,t),r=t,
 o=rn,f=cr;for(;n!==rn;){let s=r/n,a=r-n*s,h=o-f*s;r=n,n=a,o=f,f=h}if(r!==cr)throw new Error("invert: does not exist");return Io(o,t)}function on(e,t="n"){if(typeof e!="number")throw new TypeError(`wrong u32 integer "${t}": expected number, got type=${typeof e}`);if(!Number.isSafeInteger(e)||e<
@@ -308,54 +308,54 @@ if(!e||typeof e!="object"||typeof e.length!="number")throw new TypeError('"value
 invertButterflies:f=!1,skipStages:c=0,brp:s=!0}=t;on(n,"coreOpts.N");let a=Mo(n);if(!Ro(n))throw new Error("FFT: Polynomial size should be power of two");on(c,"\
 coreOpts.skipStages");let h=a===0?0:a-1;if(c>h)throw new Error(`FFT: wrong skipStages: expected 0 <= skipStages <= ${h}`);if(r.length!==n)throw new Error(`FFT: \
 wrong roots length: expected ${n}, got ${r.length}`);let A=o!==f;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");o&&s&&Co(g);for(let E=0,
-k=1;E<a-c;E++){let T=o?E+1+c:a-E,U=1<<T,R=U>>1,P=n>>T;for(let Z=0;Z<n;Z+=U)for(let C=0,N=k++;C<R;C++){let H=f?o?n-N:N:C*P,j=Z+C,D=Z+C+R,_=r[H],O=g[D],V=g[j];if(A){
+k=1;E<a-c;E++){let T=o?E+1+c:a-E,I=1<<T,M=I>>1,P=n>>T;for(let Z=0;Z<n;Z+=I)for(let C=0,N=k++;C<M;C++){let H=f?o?n-N:N:C*P,j=Z+C,D=Z+C+M,_=r[H],O=g[D],V=g[j];if(A){
 let W=e.mul(O,_);g[j]=e.add(V,W),g[D]=e.sub(V,W)}else f?(g[j]=e.add(O,V),g[D]=e.mul(e.sub(O,V),_)):(g[j]=e.add(V,O),g[D]=e.mul(e.sub(V,O),_))}}return!o&&s&&Co(g),
-g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Je=z;var Yt=Rt;function Os(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
-[${r}]`);return e}function Ls(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`\
+g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Je=z;var Yt=Rt;function Bs(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
+[${r}]`);return e}function Os(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`\
 "${t}" expected object, got type=${typeof e}`);return e}function fn(e,t){if(e=z(e),t=z(t),e.length!==t.length)return!1;let n=0;for(let r=0;r<e.length;r++)n|=e[r]^
-t[r];return n===0}function Ve(e){return new Uint8Array(z(e))}function Us(e){let t=new Uint8Array(e.buffer,e.byteOffset,e.byteLength);for(let n=0;n<t.length;n+=8){
-let r=t[n+0],o=t[n+1],f=t[n+2],c=t[n+3];t[n+0]=t[n+7],t[n+1]=t[n+6],t[n+2]=t[n+5],t[n+3]=t[n+4],t[n+4]=c,t[n+5]=f,t[n+6]=o,t[n+7]=r}return e}var ir=nr?e=>e:Us;function Is(e){
-if($t(e))throw new TypeError('"opts" expected object, got Uint8Array');Ls(e,"opts");let t=Object.getPrototypeOf(e);if(t!==null&&t!==Object.prototype)throw new TypeError(
-'"opts" expected a plain object')}var Cs=Object.freeze(["context"]),dr=Object.freeze(["context","extraEntropy"]);function Mn(e,t){Is(e);let n=Object.assign(Object.
+t[r];return n===0}function Ve(e){return new Uint8Array(z(e))}function Ls(e){let t=new Uint8Array(e.buffer,e.byteOffset,e.byteLength);for(let n=0;n<t.length;n+=8){
+let r=t[n+0],o=t[n+1],f=t[n+2],c=t[n+3];t[n+0]=t[n+7],t[n+1]=t[n+6],t[n+2]=t[n+5],t[n+3]=t[n+4],t[n+4]=c,t[n+5]=f,t[n+6]=o,t[n+7]=r}return e}var ir=nr?e=>e:Ls;function Us(e){
+if($t(e))throw new TypeError('"opts" expected object, got Uint8Array');Os(e,"opts");let t=Object.getPrototypeOf(e);if(t!==null&&t!==Object.prototype)throw new TypeError(
+'"opts" expected a plain object')}var Is=Object.freeze(["context"]),dr=Object.freeze(["context","extraEntropy"]);function Mn(e,t){Us(e);let n=Object.assign(Object.
 create(null),e);for(let[r,o]of Object.entries(n))if(o!==void 0&&!t.includes(r))throw new TypeError('unexpected option "'+String(r)+'"; expected one of: '+t.join(
-", "));return Object.freeze(n)}function lt(e,t=Cs){let n=Mn(e,t);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n}function ot(e,t=dr){let n=Mn(e,
+", "));return Object.freeze(n)}function lt(e,t=Is){let n=Mn(e,t);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n}function ot(e,t=dr){let n=Mn(e,
 t);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n.extraEntropy!==!1&&n.extraEntropy!==void 0&&z(n.extraEntropy,void 0,"opts.extraEntropy"),n}function Ue(e,...t){
 let n=o=>typeof o=="number"?o:o.bytesLen,r=t.reduce((o,f)=>o+n(f),0);return{bytesLen:r,encode:o=>{let f=new Uint8Array(r);for(let c=0,s=0;c<t.length;c++){let a=t[c],
 h=n(a),A=typeof a=="number"?o[c]:a.encode(o[c]);z(A,h,e),f.set(A,s),typeof a!="number"&&A.fill(0),s+=h}return f},decode:o=>{z(o,r,e);let f=[];for(let c of t){let s=n(
-c),a=o.subarray(0,s);f.push(typeof c=="number"?a:c.decode(a)),o=o.subarray(s)}return f}}}function ft(e,t){let n=e,r=t*n.bytesLen;return{bytesLen:r,encode:o=>{let f=Os(
+c),a=o.subarray(0,s);f.push(typeof c=="number"?a:c.decode(a)),o=o.subarray(s)}return f}}}function ft(e,t){let n=e,r=t*n.bytesLen;return{bytesLen:r,encode:o=>{let f=Bs(
 o,"u");if(f.length!==t)throw new RangeError(`vecCoder.encode: wrong length=${f.length}. Expected: ${t}`);let c=new Uint8Array(r);for(let s=0,a=0;s<f.length;s++){
 let h=n.encode(f[s]);c.set(h,a),h.fill(0),a+=h.length}return c},decode:o=>{z(o,r);let f=[];for(let c=0;c<o.length;c+=n.bytesLen)f.push(n.decode(o.subarray(c,c+n.
 bytesLen)));return f}}}function Q(...e){for(let t of e)if(Array.isArray(t))for(let n of t)n.fill(0);else t.fill(0)}function et(e){if(Me(e,"bits"),e>32)throw new RangeError(
 '"bits" expected <= 32, got '+e);return e===32?4294967295:~(-1<<e)>>>0}var Fo=Uint8Array.of();function Qt(e,t=Fo){if(z(e,void 0,"msg"),z(t,void 0,"ctx"),t.length>
-255)throw new RangeError("context should be 255 bytes or less");return At(new Uint8Array([0,t.length]),t,e)}var Rs=Uint8Array.from([6,9,96,134,72,1,101,3,4,2]),
-Ms={"060960864801650304020b":32,"060960864801650304020c":64};function cn(e,t=0){if(typeof e!="function"||typeof e.create!="function")throw new TypeError('"hash"\
- expected hash function, got type='+typeof e);Cn(e),Me(t,"requiredStrength");let n=e.oid;if(z(n,void 0,"hash.oid"),!fn(n.subarray(0,10),Rs))throw new Error('"ha\
-sh.oid" is invalid: expected NIST hash');let r=Ms[xt(n)];if(r!==void 0&&e.outputLen!==r)throw new Error("Pre-hash XOF output length must be "+r+" bytes for this\
+255)throw new RangeError("context should be 255 bytes or less");return At(new Uint8Array([0,t.length]),t,e)}var Cs=Uint8Array.from([6,9,96,134,72,1,101,3,4,2]),
+Rs={"060960864801650304020b":32,"060960864801650304020c":64};function cn(e,t=0){if(typeof e!="function"||typeof e.create!="function")throw new TypeError('"hash"\
+ expected hash function, got type='+typeof e);Cn(e),Me(t,"requiredStrength");let n=e.oid;if(z(n,void 0,"hash.oid"),!fn(n.subarray(0,10),Cs))throw new Error('"ha\
+sh.oid" is invalid: expected NIST hash');let r=Rs[xt(n)];if(r!==void 0&&e.outputLen!==r)throw new Error("Pre-hash XOF output length must be "+r+" bytes for this\
  OID, got: "+e.outputLen);let o=e.outputLen*8/2;if(t>o)throw new Error("Pre-hash security strength too low: "+o+", required: "+t)}function Gt(e,t,n=Fo){if(cn(e),
 z(t,void 0,"msg"),z(n,void 0,"ctx"),n.length>255)throw new RangeError("context should be 255 bytes or less");let r=e(t);return At(new Uint8Array([1,n.length]),n,
 e.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Fn=e=>{let{newPoly:t,N:n,Q:r,F:o,ROOT_OF_UNITY:f,brvBits:c,isKyber:s}=e,a=(C,N=r)=>{
 let H=C%N|0;return(H>=0?H|0:N+H|0)|0},h=(C,N=r)=>{let H=a(C,N)|0;return(H>N>>1?H-N|0:H)|0};function A(){let C=t(n);for(let N=0;N<n;N++){let H=ar(N,c),j=BigInt(f)**
 BigInt(H)%BigInt(r);C[N]=Number(j)|0}return C}let g=A(),E=C=>{throw new Error("not implemented")},k=s?{add:(C,N)=>{let H=C+N|0;return H>=r?H-r|0:H},sub:(C,N)=>{
 let H=C-N|0;return H<0?H+r|0:H},mul:(C,N)=>a((C|0)*(N|0))|0,inv:E}:{add:(C,N)=>a((C|0)+(N|0))|0,sub:(C,N)=>a((C|0)-(N|0))|0,mul:(C,N)=>a((C|0)*(N|0))|0,inv:E},T={
-N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=Vt(k,{dit:!1,...T}),R=Vt(k,{dit:!0,...T}),P={encode:C=>U(C),decode:C=>{R(C);for(let N=0;N<C.length;N++)
+N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},I=Vt(k,{dit:!1,...T}),M=Vt(k,{dit:!0,...T}),P={encode:C=>I(C),decode:C=>{M(C);for(let N=0;N<C.length;N++)
 C[N]=a(o*C[N]);return C}};return{mod:a,smod:h,nttZetas:g,NTT:{encode:C=>P.encode(C),decode:C=>P.decode(C)},bitsCoder:(C,N)=>{for(let D=0,_=0;D<n;D++)_+=C,_>32&&
 et(_),_%=8;let H=et(C),j=C*(n/8);return{bytesLen:j,encode:D=>{let _=D,O=new Uint8Array(j);for(let V=0,W=0,oe=0,le=0;V<_.length;V++)for(W|=(N.encode(_[V])&H)<<oe,
 oe+=C;oe>=8;oe-=8,W>>=8)O[le++]=W&255;return O},decode:D=>{let _=t(n);for(let O=0,V=0,W=0,oe=0;O<D.length;O++)for(V|=D[O]<<W,W+=8;W>=C;W-=C,V>>=C)_[oe++]=N.decode(
 V&H);return _}}}}},No=e=>(t,n)=>{n||(n=e.blockLen);let r=new Uint8Array(t.length+2);r.set(t);let o=t.length,f=new Uint8Array(n),c=e.create({}),s=0,a=0;return{stats:()=>({
 calls:s,xofs:a}),get:(h,A)=>(r[o+0]=h,r[o+1]=A,c.destroy(),c=e.create({}).update(r),s++,()=>(a++,c.xofInto(f))),clean:()=>{c.destroy(),Q(f,r)}}},br=No(Eo),ur=No(
-Le);/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Ho=Object.freeze(["extraEntropy","externalMu"]),Fs=Object.freeze(["externalMu"]);
-function Do(e,t){let n=Mn(e,t);return n.externalMu!==void 0&&ko(n.externalMu,"opts.externalMu"),n}var ue=256,kt=8380417,Ns=1753,Hs=8347681,Mt=13,lr=Math.floor((kt-
+Le);/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Ho=Object.freeze(["extraEntropy","externalMu"]),Ms=Object.freeze(["externalMu"]);
+function Do(e,t){let n=Mn(e,t);return n.externalMu!==void 0&&ko(n.externalMu,"opts.externalMu"),n}var ue=256,kt=8380417,Fs=1753,Ns=8347681,Mt=13,lr=Math.floor((kt-
 1)/88)|0,hr=Math.floor((kt-1)/32)|0,Ko=Object.freeze({2:Object.freeze({K:4,L:4,D:Mt,GAMMA1:2**17,GAMMA2:lr,TAU:39,ETA:2,OMEGA:80}),3:Object.freeze({K:6,L:5,D:Mt,
 GAMMA1:2**19,GAMMA2:hr,TAU:49,ETA:4,OMEGA:55}),5:Object.freeze({K:8,L:7,D:Mt,GAMMA1:2**19,GAMMA2:hr,TAU:60,ETA:2,OMEGA:75})}),Ye=e=>new Int32Array(e),ce=Fn({N:ue,
-Q:kt,F:Hs,ROOT_OF_UNITY:Ns,newPoly:Ye,isKyber:!1,brvBits:8}),Po=e=>e,sn=(e,t=Po,n=Po)=>ce.bitsCoder(e,{encode:r=>t(n(r)),decode:r=>n(t(r))}),Et=(e,t)=>{let n=e,
-r=t;for(let o=0;o<n.length;o++)n[o]=ce.mod(n[o]+r[o]);return n},jo=(e,t)=>{let n=e,r=t;for(let o=0;o<n.length;o++)n[o]=ce.mod(n[o]-r[o]);return n},Ds=e=>{let t=e;
+Q:kt,F:Ns,ROOT_OF_UNITY:Fs,newPoly:Ye,isKyber:!1,brvBits:8}),Po=e=>e,sn=(e,t=Po,n=Po)=>ce.bitsCoder(e,{encode:r=>t(n(r)),decode:r=>n(t(r))}),Et=(e,t)=>{let n=e,
+r=t;for(let o=0;o<n.length;o++)n[o]=ce.mod(n[o]+r[o]);return n},jo=(e,t)=>{let n=e,r=t;for(let o=0;o<n.length;o++)n[o]=ce.mod(n[o]-r[o]);return n},Hs=e=>{let t=e;
 for(let n=0;n<ue;n++)t[n]<<=Mt;return t},an=(e,t)=>{let n=e;for(let r=0;r<ue;r++)if(Math.abs(ce.smod(n[r]))>=t)return!0;return!1},St=(e,t)=>{let n=e,r=t,o=Ye(ue);
 for(let f=0;f<n.length;f++)o[f]=ce.mod(n[f]*r[f]);return o};function Nn(e){let t=e,n=Ye(ue);for(let r=0;r<ue;){let o=t();if(o.length%3)throw new Error("RejNTTPo\
 ly: unaligned block");for(let f=0;r<ue&&f<=o.length-3;f+=3){let c=(o[f+0]|o[f+1]<<8|o[f+2]<<16)&8388607;c<kt&&(n[r++]=c)}}return n}function qo(e){let t=e,{K:n,L:r,
 GAMMA1:o,GAMMA2:f,TAU:c,ETA:s,OMEGA:a}=t,{CRH_BYTES:h,TR_BYTES:A,C_TILDE_BYTES:g,XOF128:E,XOF256:k,securityLevel:T}=t;if(![2,4].includes(s))throw new Error("Wro\
-ng ETA");if(![1<<17,1<<19].includes(o))throw new Error("Wrong GAMMA1");if(![lr,hr].includes(f))throw new Error("Wrong GAMMA2");let U=c*s,R=v=>{let x=ce.mod(v),u=ce.
-smod(x,2*f)|0;return x-u===kt-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*f))|0,r0:u}},P=v=>R(v).r1,Z=v=>R(v).r0,C=(v,x)=>v<=f||v>kt-f||v===kt-f&&x===0?0:1,N=Math.
-floor((kt-1)/(2*f)),H=(v,x)=>{let{r1:u,r0:i}=R(x);return v===1?i>0?ce.mod(u+1,N)|0:ce.mod(u-1,N)|0:u|0},j=v=>{let x=ce.mod(v),u=ce.smod(x,2**Mt)|0;return{r1:Math.
+ng ETA");if(![1<<17,1<<19].includes(o))throw new Error("Wrong GAMMA1");if(![lr,hr].includes(f))throw new Error("Wrong GAMMA2");let I=c*s,M=v=>{let x=ce.mod(v),u=ce.
+smod(x,2*f)|0;return x-u===kt-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*f))|0,r0:u}},P=v=>M(v).r1,Z=v=>M(v).r0,C=(v,x)=>v<=f||v>kt-f||v===kt-f&&x===0?0:1,N=Math.
+floor((kt-1)/(2*f)),H=(v,x)=>{let{r1:u,r0:i}=M(x);return v===1?i>0?ce.mod(u+1,N)|0:ce.mod(u-1,N)|0:u|0},j=v=>{let x=ce.mod(v),u=ce.smod(x,2**Mt)|0;return{r1:Math.
 floor((x-u)/2**Mt)|0,r0:u}},D={bytesLen:a+n,encode:v=>{let x=v;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(a+n);for(let i=0,d=0;i<
 n;i++){for(let b=0;b<ue;b++)x[i][b]!==0&&(u[d++]=b);u[a+i]=d}return u},decode:v=>{let x=[],u=0;for(let i=0;i<n;i++){let d=Ye(ue);if(v[a+i]<u||v[a+i]>a)return!1;
 for(let b=u;b<v[a+i];b++){if(b>u&&v[b]<=v[b-1])return!1;d[v[b]]=1}u=v[a+i],x.push(d)}for(let i=u;i<a;i++)if(v[i]!==0)return!1;return x}},_=sn(s===2?3:4,v=>s-v,v=>{
@@ -368,88 +368,89 @@ return x},Se=v=>{let x=v,u=Ye(ue),i=Ye(ue);for(let d=0;d<x.length;d++){let{r0:b,
 ue;d++)u[d]=H(i[d],u[d]);return u},ie=(v,x)=>{let u=v,i=x,d=Ye(ue),b=0;for(let l=0;l<ue;l++){let y=C(u[l],i[l]);d[l]=y,b+=y}return{v:d,cnt:b}},qe=32,it=Ue("seed",
 32,64,32),De=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:ge.bytesLen,publicKey:xe.bytesLen,seed:32,signature:he.
 bytesLen,signRand:qe}),keygen:v=>{let x=new Uint8Array(34),u=v===void 0;u&&(v=Yt(32)),Je(v,32,"seed"),x.set(v),u&&Q(v),x[32]=n,x[33]=r;let[i,d,b]=it.decode(Le(x,
-{dkLen:it.bytesLen})),l=k(d),y=[];for(let I=0;I<r;I++)y.push(Be(l.get(I&255,I>>8&255)));let p=[];for(let I=r;I<r+n;I++)p.push(Be(l.get(I&255,I>>8&255)));let w=y.
-map(I=>ce.NTT.encode(I.slice())),m=[],S=[],L=E(i),B=Ye(ue);for(let I=0;I<n;I++){Q(B);for(let G=0;G<r;G++){let J=Nn(L.get(G,I));Et(B,St(J,w[G]))}ce.NTT.decode(B);
-let{r0:$,r1:q}=Se(Et(B,p[I]));m.push($),S.push(q)}let M=xe.encode([i,S]),K=Le(M,{dkLen:A}),F=ge.encode([i,b,K,y,p,m]);return L.clean(),l.clean(),Q(i,d,b,y,p,w,B,
-m,S,K,x),{publicKey:M,secretKey:F}},getPublicKey:v=>{let[x,u,i,d,b,l]=ge.decode(v),y=E(x),p=d.map(S=>ce.NTT.encode(S.slice())),w=[],m=Ye(ue);for(let S=0;S<n;S++){
-m.fill(0);for(let B=0;B<r;B++){let M=Nn(y.get(B,S));Et(m,St(M,p[B]))}ce.NTT.decode(m),Et(m,b[S]);let{r1:L}=Se(m);w.push(L)}return y.clean(),Q(m,p,l,d,b),xe.encode(
+{dkLen:it.bytesLen})),l=k(d),y=[];for(let U=0;U<r;U++)y.push(Be(l.get(U&255,U>>8&255)));let p=[];for(let U=r;U<r+n;U++)p.push(Be(l.get(U&255,U>>8&255)));let w=y.
+map(U=>ce.NTT.encode(U.slice())),m=[],S=[],L=E(i),B=Ye(ue);for(let U=0;U<n;U++){Q(B);for(let G=0;G<r;G++){let J=Nn(L.get(G,U));Et(B,St(J,w[G]))}ce.NTT.decode(B);
+let{r0:$,r1:q}=Se(Et(B,p[U]));m.push($),S.push(q)}let R=xe.encode([i,S]),K=Le(R,{dkLen:A}),F=ge.encode([i,b,K,y,p,m]);return L.clean(),l.clean(),Q(i,d,b,y,p,w,B,
+m,S,K,x),{publicKey:R,secretKey:F}},getPublicKey:v=>{let[x,u,i,d,b,l]=ge.decode(v),y=E(x),p=d.map(S=>ce.NTT.encode(S.slice())),w=[],m=Ye(ue);for(let S=0;S<n;S++){
+m.fill(0);for(let B=0;B<r;B++){let R=Nn(y.get(B,S));Et(m,St(R,p[B]))}ce.NTT.decode(m),Et(m,b[S]);let{r1:L}=Se(m);w.push(L)}return y.clean(),Q(m,p,l,d,b),xe.encode(
 [x,w])},sign:(v,x,u={})=>{u=ot(u,Ho),u=Do(u,Ho);let{extraEntropy:i,externalMu:d=!1}=u;d&&Je(v,h,"mu");let b=i===!1||i===void 0,l=i===!1?new Uint8Array(32):i===void 0?
-Yt(qe):i;Je(l,32,"extraEntropy");let y=(()=>{try{return ge.decode(x)}catch(q){throw b&&Q(l),q}})(),[p,w,m,S,L,B]=y,M=[],K=E(p);for(let q=0;q<n;q++){let G=[];for(let J=0;J<
-r;J++)G.push(Nn(K.get(J,q)));M.push(G)}K.clean();for(let q=0;q<r;q++)ce.NTT.encode(S[q]);for(let q=0;q<n;q++)ce.NTT.encode(L[q]),ce.NTT.encode(B[q]);let F=d?v:Le.
-create({dkLen:h}).update(m).update(v).digest(),I=Le.create({dkLen:h}).update(w).update(l).update(F).digest();b&&Q(l),Je(I,h);let $=k(I,W.bytesLen);e:for(let q=0;;){
+Yt(qe):i;Je(l,32,"extraEntropy");let y=(()=>{try{return ge.decode(x)}catch(q){throw b&&Q(l),q}})(),[p,w,m,S,L,B]=y,R=[],K=E(p);for(let q=0;q<n;q++){let G=[];for(let J=0;J<
+r;J++)G.push(Nn(K.get(J,q)));R.push(G)}K.clean();for(let q=0;q<r;q++)ce.NTT.encode(S[q]);for(let q=0;q<n;q++)ce.NTT.encode(L[q]),ce.NTT.encode(B[q]);let F=d?v:Le.
+create({dkLen:h}).update(m).update(v).digest(),U=Le.create({dkLen:h}).update(w).update(l).update(F).digest();b&&Q(l),Je(U,h);let $=k(U,W.bytesLen);e:for(let q=0;;){
 let G=[];for(let te=0;te<r;te++,q++)G.push(W.decode($.get(q&255,q>>8)()));let J=G.map(te=>ce.NTT.encode(te.slice())),fe=[];for(let te=0;te<n;te++){let me=Ye(ue);
-for(let Re=0;Re<r;Re++)Et(me,St(M[te][Re],J[Re]));ce.NTT.decode(me),fe.push(me)}let ye=fe.map(te=>te.map(P)),be=Le.create({dkLen:g}).update(F).update(le.encode(
-ye)).digest(),de=ce.NTT.encode(Ee(be)),ee=S.map(te=>St(te,de));for(let te=0;te<r;te++)if(Et(ce.NTT.decode(ee[te]),G[te]),an(ee[te],o-U)){Q(be,ee,de,ye,fe,J,G);continue e}
-let ne=0,se=[];for(let te=0;te<n;te++){let me=ce.NTT.decode(St(L[te],de)),Re=jo(fe[te],me).map(Z);if(an(Re,f-U)){Q(be,ee,de,ye,fe,J,G,se,me,Re);continue e}let Ce=ce.
+for(let Re=0;Re<r;Re++)Et(me,St(R[te][Re],J[Re]));ce.NTT.decode(me),fe.push(me)}let ye=fe.map(te=>te.map(P)),be=Le.create({dkLen:g}).update(F).update(le.encode(
+ye)).digest(),de=ce.NTT.encode(Ee(be)),ee=S.map(te=>St(te,de));for(let te=0;te<r;te++)if(Et(ce.NTT.decode(ee[te]),G[te]),an(ee[te],o-I)){Q(be,ee,de,ye,fe,J,G);continue e}
+let ne=0,se=[];for(let te=0;te<n;te++){let me=ce.NTT.decode(St(L[te],de)),Re=jo(fe[te],me).map(Z);if(an(Re,f-I)){Q(be,ee,de,ye,fe,J,G,se,me,Re);continue e}let Ce=ce.
 NTT.decode(St(B[te],de));if(an(Ce,f)){Q(be,ee,de,ye,fe,J,G,se,me,Re,Ce);continue e}Et(Re,Ce);let Ut=ie(Re,ye[te]);se.push(Ut.v),ne+=Ut.cnt}if(ne>a){Q(be,ee,de,ye,
-fe,J,G,se);continue}$.clean();let Oe=he.encode([be,ee,se]);return Q(be,ee,se,de,ye,fe,J,G,I,S,L,B,...M),d||Q(F),Oe}throw new Error("Unreachable code path reache\
-d, report this error")},verify:(v,x,u,i={})=>{i=Do(i,Fs);let{externalMu:d=!1}=i;d&&Je(x,h,"mu");let[b,l]=xe.decode(u),y=Le(u,{dkLen:A});if(v.length!==he.bytesLen)
-return!1;let[p,w,m]=he.decode(v);if(m===!1)return!1;for(let I=0;I<r;I++)if(an(w[I],o-U))return!1;let S=d?x:Le.create({dkLen:h}).update(y).update(x).digest(),L=ce.
-NTT.encode(Ee(p)),B=w.map(I=>I.slice());for(let I=0;I<r;I++)ce.NTT.encode(B[I]);let M=[],K=E(b);for(let I=0;I<n;I++){let $=St(ce.NTT.encode(Ds(l[I])),L),q=Ye(ue);
-for(let J=0;J<r;J++){let fe=Nn(K.get(J,I));Et(q,St(fe,B[J]))}let G=ce.NTT.decode(jo(q,$));M.push(ke(G,m[I]))}K.clean();let F=Le.create({dkLen:g}).update(S).update(
-le.encode(M)).digest();for(let I of m)if(!(I.reduce((q,G)=>q+G,0)<=a))return!1;for(let I of w)if(an(I,o-U))return!1;return fn(p,F)}});return Object.freeze({info:Object.
+fe,J,G,se);continue}$.clean();let Oe=he.encode([be,ee,se]);return Q(be,ee,se,de,ye,fe,J,G,U,S,L,B,...R),d||Q(F),Oe}throw new Error("Unreachable code path reache\
+d, report this error")},verify:(v,x,u,i={})=>{i=Do(i,Ms);let{externalMu:d=!1}=i;d&&Je(x,h,"mu");let[b,l]=xe.decode(u),y=Le(u,{dkLen:A});if(v.length!==he.bytesLen)
+return!1;let[p,w,m]=he.decode(v);if(m===!1)return!1;for(let U=0;U<r;U++)if(an(w[U],o-I))return!1;let S=d?x:Le.create({dkLen:h}).update(y).update(x).digest(),L=ce.
+NTT.encode(Ee(p)),B=w.map(U=>U.slice());for(let U=0;U<r;U++)ce.NTT.encode(B[U]);let R=[],K=E(b);for(let U=0;U<n;U++){let $=St(ce.NTT.encode(Hs(l[U])),L),q=Ye(ue);
+for(let J=0;J<r;J++){let fe=Nn(K.get(J,U));Et(q,St(fe,B[J]))}let G=ce.NTT.decode(jo(q,$));R.push(ke(G,m[U]))}K.clean();let F=Le.create({dkLen:g}).update(S).update(
+le.encode(R)).digest();for(let U of m)if(!(U.reduce((q,G)=>q+G,0)<=a))return!1;for(let U of w)if(an(U,o-I))return!1;return fn(p,F)}});return Object.freeze({info:Object.
 freeze({type:"ml-dsa"}),internal:De,securityLevel:T,keygen:De.keygen,lengths:De.lengths,getPublicKey:De.getPublicKey,sign:(v,x,u={})=>{u=ot(u);let i=Qt(v,u.context),
 d=De.sign(i,x,{extraEntropy:u.extraEntropy,externalMu:!1});return Q(i),d},verify:(v,x,u,i={})=>(i=lt(i),Je(v,void 0,"signature"),De.verify(v,Qt(x,i.context),u,{
 externalMu:!1})),prehash:v=>{cn(v,T);let x=v;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:T,lengths:De.lengths,keygen:De.keygen,getPublicKey:De.
 getPublicKey,sign:(u,i,d={})=>{d=ot(d);let b=Gt(x,u,d.context),l=De.sign(b,i,{extraEntropy:d.extraEntropy,externalMu:!1});return Q(b),l},verify:(u,i,d,b={})=>(b=
 lt(b),Je(u,void 0,"signature"),De.verify(u,Gt(x,i,b.context),d,{externalMu:!1}))})}})}var _o=qo({...Ko[2],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:32,XOF128:br,XOF256:ur,
-securityLevel:128}),zo=qo({...Ko[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:br,XOF256:ur,securityLevel:192});var Vo=1312,Yo=2420,Ps=-48,js="trefoil:device/1";function Qo(e){return ut.create().update(It("trefoil/account-key-id/1")).update(e).digest()}function Go(e,{accountKey:t,
-signature:n}){let{tenant:r,account:o,audience:f,nonce:c,requestDigest:s,proof:a}=e;if(a===void 0)return!1;let h=new _e().map(2).int(1).int(Ps).int(15).map(1).int(
-265).text(js),A=new _e().array(6).bytes(r).bytes(o).text(f).bytes(c).bytes(s),{circuit:g,root:E,level:k,epoch:T,session:U}=a;A.array(5).int(g).bytes(E).int(k).int(
-T).bytes(U);let R=new _e().array(4).text("Signature1").bytes(h.finish());return _o.verify(n,R.bytes(new Uint8Array).bytes(A.finish()).finish(),t)}/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function yr(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var Hn=e=>e?
+securityLevel:128}),zo=qo({...Ko[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:br,XOF256:ur,securityLevel:192});var Ds=1312,Ps=2420,js=-48,Ks="trefoil:device/1";function Vo({publicKey:e}){return ut.create().update(It("trefoil/account-key-id/1")).update(e).digest()}function Yo(e,t){
+let{tenant:n,account:r,audience:o,nonce:f,requestDigest:c,proof:s}=e;if(s===void 0)return!1;let a=new _e().array(6).bytes(n).bytes(r).text(o).bytes(f).bytes(c),
+{circuit:h,root:A,level:g,epoch:E,session:k}=s;return a.array(5).int(h).bytes(A).int(g).int(E).bytes(k),qs(t,Ks,a)}function qs({publicKey:e,signature:t},n,r){let o=new _e().
+map(2).int(1).int(js).int(15).map(1).int(265).text(n),f=new _e().array(4).text("Signature1").bytes(o.finish()).bytes(new Uint8Array);return _o.verify(t,f.bytes(
+r.finish()).finish(),e)}function Qo(e){return e.array("device",2),{publicKey:e.bytes("device.public_key",Ds),signature:e.bytes("device.signature",Ps)}}/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function yr(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var Hn=e=>e?
 `"${e}" `:"";function pr(e,t=""){if(typeof e!="boolean")throw new TypeError(Hn(t)+"expected boolean, got type="+typeof e);return e}function Ft(e,t=""){if(typeof e!=
 "number")throw new TypeError(Hn(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(Hn(t)+"expected integer >= 0, got "+e);
 return e}function pe(e,t,n=""){if(yr(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Ft(t,"length");let r=yr(e),o=t!==void 0?` of length ${t}`:"",f=r?`lengt\
-h=${e.length}`:`type=${typeof e}`,c=Hn(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}var Jo=(e,t)=>{if(e===null||typeof e!="o\
-bject"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected object, got type=${typeof e}`)};function Wo(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function Pe(e){return new Uint32Array(e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}
+h=${e.length}`:`type=${typeof e}`,c=Hn(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}var Go=(e,t)=>{if(e===null||typeof e!="o\
+bject"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected object, got type=${typeof e}`)};function Jo(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function Pe(e){return new Uint32Array(e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}
 function Tt(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}var ct=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function gr(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}var Qe=ct?e=>e:e=>gr(
-e)>>>0;function Ks(e){for(let t=0;t<e.length;t++)e[t]=gr(e[t]);return e}var tt=ct?e=>e:Ks;function Xo(e,t){return!e.byteLength||!t.byteLength?!1:e.buffer===t.buffer&&e.byteOffset<t.byteOffset+t.byteLength&&t.byteOffset<e.byteOffset+e.byteLength}function Dn(e,t){
-if(Xo(e,t)&&e.byteOffset<t.byteOffset)throw new Error("complex overlap of input and output is not supported")}function Zo(e,t){return Jo(e,"defaults"),Jo(t,"opts"),Object.assign(e,t)}var $o=(e,t)=>{function n(r,...o){if(pe(r,void 0,"key"),e.nonceLength!==void 0){let g=o[0];pe(g,e.varSizeNonce?void 0:e.nonceLength,"nonce")}let f=e.tagLength,c=e.
+e)>>>0;function _s(e){for(let t=0;t<e.length;t++)e[t]=gr(e[t]);return e}var tt=ct?e=>e:_s;function Wo(e,t){return!e.byteLength||!t.byteLength?!1:e.buffer===t.buffer&&e.byteOffset<t.byteOffset+t.byteLength&&t.byteOffset<e.byteOffset+e.byteLength}function Dn(e,t){
+if(Wo(e,t)&&e.byteOffset<t.byteOffset)throw new Error("complex overlap of input and output is not supported")}function Xo(e,t){return Go(e,"defaults"),Go(t,"opts"),Object.assign(e,t)}var Zo=(e,t)=>{function n(r,...o){if(pe(r,void 0,"key"),e.nonceLength!==void 0){let g=o[0];pe(g,e.varSizeNonce?void 0:e.nonceLength,"nonce")}let f=e.tagLength,c=e.
 nonceLength!==void 0?1:0;if(!e.withAAD){for(let g=c;g<o.length;g++)if(yr(o[g]))throw new Error("AAD not supported")}e.withAAD&&o[c]!==void 0&&pe(o[c],void 0,"AA\
 D");let s=t(r,...o),a=(g,E)=>{if(E!==void 0){if(g!==2)throw new Error("cipher output not supported");pe(E,void 0,"output")}},h=!1;return{encrypt(g,E){if(h)throw new Error(
 "cannot encrypt() twice with same key + nonce");return h=!0,pe(g,void 0,"data"),a(s.encrypt.length,E),s.encrypt(g,E)},decrypt(g,E){if(pe(g,void 0,"data"),f&&g.length<
 f)throw new Error('"ciphertext" expected length >= tagLength='+f);return a(s.decrypt.length,E),s.decrypt(g,E)}}}return Object.assign(n,e),n};function Pn(e,t,n=!0){
-if(t===void 0)return new Uint8Array(e);if(pe(t,e,"output"),n&&!ht(t))throw new Error("invalid output, must be aligned");return t}function ht(e){return e.byteOffset%4===0}function Nt(e){return Uint8Array.from(pe(e))}var mr=16,qs=4;var _s=283;function zs(e){if(![16,24,32].includes(e.length))throw new Error('"aes key" expected Uint8Array of length 16/24/32, got length='+e.length)}function Sr(e){
-return e<<1^_s&-(e>>7)}function ef(e,t){let n=0;for(;t>0;t>>=1)n^=e&-(t&1),e=Sr(e);return n}var wr=(e,t,n=1)=>{if(!Number.isSafeInteger(n)||n<0||n>4294967040)throw new Error(
-"incBytes: wrong carry "+n);pe(e);for(let r=0;r<e.length;r++){let o=t?r:e.length-1-r;n=n+(e[o]&255)|0,e[o]=n&255,n>>>=8}},Vs=(()=>{let e=new Uint8Array(256);for(let n=0,
+if(t===void 0)return new Uint8Array(e);if(pe(t,e,"output"),n&&!ht(t))throw new Error("invalid output, must be aligned");return t}function ht(e){return e.byteOffset%4===0}function Nt(e){return Uint8Array.from(pe(e))}var mr=16,zs=4;var Vs=283;function Ys(e){if(![16,24,32].includes(e.length))throw new Error('"aes key" expected Uint8Array of length 16/24/32, got length='+e.length)}function Sr(e){
+return e<<1^Vs&-(e>>7)}function $o(e,t){let n=0;for(;t>0;t>>=1)n^=e&-(t&1),e=Sr(e);return n}var wr=(e,t,n=1)=>{if(!Number.isSafeInteger(n)||n<0||n>4294967040)throw new Error(
+"incBytes: wrong carry "+n);pe(e);for(let r=0;r<e.length;r++){let o=t?r:e.length-1-r;n=n+(e[o]&255)|0,e[o]=n&255,n>>>=8}},Qs=(()=>{let e=new Uint8Array(256);for(let n=0,
 r=1;n<256;n++,r^=Sr(r))e[n]=r;let t=new Uint8Array(256);t[0]=99;for(let n=0;n<255;n++){let r=e[255-n];r|=r<<8,t[e[n]]=(r^r>>4^r>>5^r>>6^r>>7^99)&255}return Tt(e),
-t})();var Ys=e=>e<<24|e>>>8,xr=e=>e<<8|e>>>24;function Qs(e,t){if(e.length!==256)throw new Error("wrong sbox length");let n=new Uint32Array(256).map((h,A)=>t(e[A])),r=n.
+t})();var Gs=e=>e<<24|e>>>8,xr=e=>e<<8|e>>>24;function Js(e,t){if(e.length!==256)throw new Error("wrong sbox length");let n=new Uint32Array(256).map((h,A)=>t(e[A])),r=n.
 map(xr),o=r.map(xr),f=o.map(xr),c=new Uint32Array(256*256),s=new Uint32Array(256*256),a=new Uint16Array(256*256);for(let h=0;h<256;h++)for(let A=0;A<256;A++){let g=h*
-256+A;c[g]=n[h]^r[A],s[g]=o[h]^f[A],a[g]=e[h]<<8|e[A]}return{sbox:e,sbox2:a,T0:n,T1:r,T2:o,T3:f,T01:c,T23:s}}var nf=Qs(Vs,e=>ef(e,3)<<24|e<<16|e<<8|ef(e,2));var Gs=(()=>{let e=new Uint8Array(16);for(let t=0,n=1;t<16;t++,n=Sr(n))e[t]=n;return e})();function Js(e){pe(e);let t=e.length;zs(e);let{sbox2:n}=nf,r=[];(!ct||
-!ht(e))&&r.push(e=Nt(e));let o=tt(Pe(e)),f=o.length,c=a=>dn(n,a,a,a,a),s=new Uint32Array(t+28);s.set(o);for(let a=f;a<s.length;a++){let h=s[a-1];a%f===0?h=c(Ys(
-h))^Gs[a/f-1]:f>6&&a%f===4&&(h=c(h)),s[a]=s[a-f]^h}return Tt(...r),s}function jn(e,t,n,r,o,f){return e[n<<8&65280|r>>>8&255]^t[o>>>8&65280|f>>>24&255]}function dn(e,t,n,r,o){return e[t&255|n&65280]|e[r>>>16&255|o>>>16&65280]<<16}
-function tf(e,t,n,r,o){let{sbox2:f,T01:c,T23:s}=nf,a=0;t^=e[a++],n^=e[a++],r^=e[a++],o^=e[a++];let h=e.length/4-2;for(let T=0;T<h;T++){let U=e[a++]^jn(c,s,t,n,r,
-o),R=e[a++]^jn(c,s,n,r,o,t),P=e[a++]^jn(c,s,r,o,t,n),Z=e[a++]^jn(c,s,o,t,n,r);t=U,n=R,r=P,o=Z}let A=e[a++]^dn(f,t,n,r,o),g=e[a++]^dn(f,n,r,o,t),E=e[a++]^dn(f,r,
-o,t,n),k=e[a++]^dn(f,o,t,n,r);return{s0:A,s1:g,s2:E,s3:k}}function Ws(e,t,n,r){pe(t,mr,"nonce"),pe(n);let o=n.length;r=Pn(o,r),Dn(n,r);let f=t,c=Pe(f),s=Pe(n),a=Pe(r);for(let A=0;A+4<=s.length;A+=4){let{s0:g,s1:E,s2:k,
-s3:T}=tf(e,Qe(c[0]),Qe(c[1]),Qe(c[2]),Qe(c[3]));a[A+0]=s[A+0]^Qe(g),a[A+1]=s[A+1]^Qe(E),a[A+2]=s[A+2]^Qe(k),a[A+3]=s[A+3]^Qe(T);for(let U=mr-1,R=1;U>=0;U--)R=R+
-f[U]|0,f[U]=R&255,R>>>=8}let h=mr*Math.floor(s.length/qs);if(h<o){let{s0:A,s1:g,s2:E,s3:k}=tf(e,Qe(c[0]),Qe(c[1]),Qe(c[2]),Qe(c[3])),T=new Uint32Array([A,g,E,k]);
-tt(T);let U=Wo(T);for(let R=h,P=0;R<o;R++,P++)r[R]=n[R]^U[P];Tt(T)}return r}var Ar=$o({blockSize:16,nonceLength:16},function(t,n){function r(o,f){if(pe(o),f!==void 0&&(pe(f),!ht(f)))throw new Error("unaligned destination");let c=Js(t),s=Nt(
-n),a=[c,s];ht(o)||a.push(o=Nt(o));let h=Ws(c,s,o,f);return Tt(...a),h}return{encrypt:(o,f)=>r(o,f),decrypt:(o,f)=>r(o,f)}});var Er=class{blockLen;key;nonce;state;reseedCnt;destroyed=!1;constructor(t,n,r){this.blockLen=Ar.blockSize;let o=t/8,f=16;this.state=new Uint8Array(o+f),this.key=
+256+A;c[g]=n[h]^r[A],s[g]=o[h]^f[A],a[g]=e[h]<<8|e[A]}return{sbox:e,sbox2:a,T0:n,T1:r,T2:o,T3:f,T01:c,T23:s}}var tf=Js(Qs,e=>$o(e,3)<<24|e<<16|e<<8|$o(e,2));var Ws=(()=>{let e=new Uint8Array(16);for(let t=0,n=1;t<16;t++,n=Sr(n))e[t]=n;return e})();function Xs(e){pe(e);let t=e.length;Ys(e);let{sbox2:n}=tf,r=[];(!ct||
+!ht(e))&&r.push(e=Nt(e));let o=tt(Pe(e)),f=o.length,c=a=>dn(n,a,a,a,a),s=new Uint32Array(t+28);s.set(o);for(let a=f;a<s.length;a++){let h=s[a-1];a%f===0?h=c(Gs(
+h))^Ws[a/f-1]:f>6&&a%f===4&&(h=c(h)),s[a]=s[a-f]^h}return Tt(...r),s}function jn(e,t,n,r,o,f){return e[n<<8&65280|r>>>8&255]^t[o>>>8&65280|f>>>24&255]}function dn(e,t,n,r,o){return e[t&255|n&65280]|e[r>>>16&255|o>>>16&65280]<<16}
+function ef(e,t,n,r,o){let{sbox2:f,T01:c,T23:s}=tf,a=0;t^=e[a++],n^=e[a++],r^=e[a++],o^=e[a++];let h=e.length/4-2;for(let T=0;T<h;T++){let I=e[a++]^jn(c,s,t,n,r,
+o),M=e[a++]^jn(c,s,n,r,o,t),P=e[a++]^jn(c,s,r,o,t,n),Z=e[a++]^jn(c,s,o,t,n,r);t=I,n=M,r=P,o=Z}let A=e[a++]^dn(f,t,n,r,o),g=e[a++]^dn(f,n,r,o,t),E=e[a++]^dn(f,r,
+o,t,n),k=e[a++]^dn(f,o,t,n,r);return{s0:A,s1:g,s2:E,s3:k}}function Zs(e,t,n,r){pe(t,mr,"nonce"),pe(n);let o=n.length;r=Pn(o,r),Dn(n,r);let f=t,c=Pe(f),s=Pe(n),a=Pe(r);for(let A=0;A+4<=s.length;A+=4){let{s0:g,s1:E,s2:k,
+s3:T}=ef(e,Qe(c[0]),Qe(c[1]),Qe(c[2]),Qe(c[3]));a[A+0]=s[A+0]^Qe(g),a[A+1]=s[A+1]^Qe(E),a[A+2]=s[A+2]^Qe(k),a[A+3]=s[A+3]^Qe(T);for(let I=mr-1,M=1;I>=0;I--)M=M+
+f[I]|0,f[I]=M&255,M>>>=8}let h=mr*Math.floor(s.length/zs);if(h<o){let{s0:A,s1:g,s2:E,s3:k}=ef(e,Qe(c[0]),Qe(c[1]),Qe(c[2]),Qe(c[3])),T=new Uint32Array([A,g,E,k]);
+tt(T);let I=Jo(T);for(let M=h,P=0;M<o;M++,P++)r[M]=n[M]^I[P];Tt(T)}return r}var Ar=Zo({blockSize:16,nonceLength:16},function(t,n){function r(o,f){if(pe(o),f!==void 0&&(pe(f),!ht(f)))throw new Error("unaligned destination");let c=Xs(t),s=Nt(
+n),a=[c,s];ht(o)||a.push(o=Nt(o));let h=Zs(c,s,o,f);return Tt(...a),h}return{encrypt:(o,f)=>r(o,f),decrypt:(o,f)=>r(o,f)}});var Er=class{blockLen;key;nonce;state;reseedCnt;destroyed=!1;constructor(t,n,r){this.blockLen=Ar.blockSize;let o=t/8,f=16;this.state=new Uint8Array(o+f),this.key=
 this.state.subarray(0,o),this.nonce=this.state.subarray(o,o+f),this.reseedCnt=1,wr(this.nonce,!1,1),this.addEntropy(n,r)}update(t){if(Ar(this.key,this.nonce).encrypt(
 new Uint8Array(this.state.length),this.state),t){pe(t);for(let n=0;n<t.length;n++)this.state[n]^=t[n]}wr(this.nonce,!1,1)}addEntropy(t,n){if(this.destroyed)throw new Error(
 "cannot use destroyed DRBG");pe(t,this.state.length,"seed");let r=t.slice();if(n){if(pe(n),n.length>r.length)throw new Error("info length is too big");for(let o=0;o<
 n.length;o++)r[o]^=n[o]}this.update(r),r.fill(0),this.reseedCnt=1}randomBytes(t,n){if(this.destroyed)throw new Error("cannot use destroyed DRBG");if(Ft(t),t>2**
 16)throw new Error("requested output is too big");if(this.reseedCnt>2**48)throw new Error("entropy exhausted");if(n){if(pe(n),n.length>this.state.length)throw new Error(
 "info length is too big");this.update(n)}let r=new Uint8Array(t);return Ar(this.key,this.nonce).encrypt(r,r),wr(this.nonce,!1,Math.ceil(t/this.blockLen)),this.update(
-n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},Xs=e=>(t,n=void 0)=>new Er(e,t,n);var rf=Xs(256);var ff=e=>Uint8Array.from(e.split(""),t=>t.charCodeAt(0)),Zs=tt(Pe(ff("expand 16-byte k"))),$s=tt(Pe(ff("expand 32-byte k")));function re(e,t){return e<<t|e>>>32-
-t}var bn=64,ea=16,kr=2**32-1,of=Uint32Array.of();function ta(e,t,n,r,o,f,c,s){let a=o.length,h=new Uint8Array(bn),A=Pe(h),g=ct&&ht(o)&&ht(f),E=g?Pe(o):of,k=g?Pe(
-f):of;if(!ct){for(let T=0;T<a;c++){if(e(t,n,r,A,c,s),tt(A),c>=kr)throw new Error("arx: counter overflow");let U=Math.min(bn,a-T);for(let R=0,P;R<U;R++)P=T+R,f[P]=
-o[P]^h[R];T+=U}return}for(let T=0;T<a;c++){if(e(t,n,r,A,c,s),c>=kr)throw new Error("arx: counter overflow");let U=Math.min(bn,a-T);if(g&&U===bn){let R=T/4;if(T%
-4!==0)throw new Error("arx: invalid block position");for(let P=0,Z;P<ea;P++)Z=R+P,k[Z]=E[Z]^A[P];T+=bn;continue}for(let R=0,P;R<U;R++)P=T+R,f[P]=o[P]^h[R];T+=U}}
-function cf(e,t){let{allowShortKeys:n,extendNonceFn:r,counterLength:o,counterRight:f,rounds:c}=Zo({allowShortKeys:!1,counterLength:8,counterRight:!1,rounds:20},
+n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},$s=e=>(t,n=void 0)=>new Er(e,t,n);var nf=$s(256);var of=e=>Uint8Array.from(e.split(""),t=>t.charCodeAt(0)),ea=tt(Pe(of("expand 16-byte k"))),ta=tt(Pe(of("expand 32-byte k")));function re(e,t){return e<<t|e>>>32-
+t}var bn=64,na=16,kr=2**32-1,rf=Uint32Array.of();function ra(e,t,n,r,o,f,c,s){let a=o.length,h=new Uint8Array(bn),A=Pe(h),g=ct&&ht(o)&&ht(f),E=g?Pe(o):rf,k=g?Pe(
+f):rf;if(!ct){for(let T=0;T<a;c++){if(e(t,n,r,A,c,s),tt(A),c>=kr)throw new Error("arx: counter overflow");let I=Math.min(bn,a-T);for(let M=0,P;M<I;M++)P=T+M,f[P]=
+o[P]^h[M];T+=I}return}for(let T=0;T<a;c++){if(e(t,n,r,A,c,s),c>=kr)throw new Error("arx: counter overflow");let I=Math.min(bn,a-T);if(g&&I===bn){let M=T/4;if(T%
+4!==0)throw new Error("arx: invalid block position");for(let P=0,Z;P<na;P++)Z=M+P,k[Z]=E[Z]^A[P];T+=bn;continue}for(let M=0,P;M<I;M++)P=T+M,f[P]=o[P]^h[M];T+=I}}
+function ff(e,t){let{allowShortKeys:n,extendNonceFn:r,counterLength:o,counterRight:f,rounds:c}=Xo({allowShortKeys:!1,counterLength:8,counterRight:!1,rounds:20},
 t);if(typeof e!="function")throw new Error("core must be a function");return Ft(o),Ft(c),pr(f),pr(n),(s,a,h,A,g=0)=>{pe(s,void 0,"key"),pe(a,void 0,"nonce"),pe(
-h,void 0,"data");let E=h.length,k=A!==void 0;if(A=Pn(E,A,!1),k&&Dn(h,A),Ft(g),g<0||g>=kr)throw new Error("arx: counter overflow");let T=[],U=s.length,R,P;if(U===
-32)T.push(R=Nt(s)),P=$s;else if(U===16&&n)R=new Uint8Array(32),R.set(s),R.set(s,16),P=Zs,T.push(R);else throw pe(s,32,"arx key"),new Error("invalid key size");(!ct||
-!ht(a))&&T.push(a=Nt(a));let Z=Pe(R);if(r){if(a.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let H=a.subarray(0,16);if(ct)r(P,Z,Pe(H),Z);else{
+h,void 0,"data");let E=h.length,k=A!==void 0;if(A=Pn(E,A,!1),k&&Dn(h,A),Ft(g),g<0||g>=kr)throw new Error("arx: counter overflow");let T=[],I=s.length,M,P;if(I===
+32)T.push(M=Nt(s)),P=ta;else if(I===16&&n)M=new Uint8Array(32),M.set(s),M.set(s,16),P=ea,T.push(M);else throw pe(s,32,"arx key"),new Error("invalid key size");(!ct||
+!ht(a))&&T.push(a=Nt(a));let Z=Pe(M);if(r){if(a.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let H=a.subarray(0,16);if(ct)r(P,Z,Pe(H),Z);else{
 let j=tt(Uint32Array.from(P));r(j,Z,Pe(H),Z),Tt(j),tt(Z)}a=a.subarray(16)}else ct||tt(Z);let C=16-o;if(C!==a.length)throw new Error(`arx: nonce must be ${C} or \
-16 bytes`);if(C!==12){let H=new Uint8Array(12);H.set(a,f?0:12-a.length),a=H,T.push(a)}let N=tt(Pe(a));try{return ta(e,P,Z,N,h,A,g,c),A}finally{Tt(...T)}}}function na(e,t,n,r,o,f=20){let c=e[0],s=e[1],a=e[2],h=e[3],A=t[0],g=t[1],E=t[2],k=t[3],T=t[4],U=t[5],R=t[6],P=t[7],Z=o,C=n[0],N=n[1],H=n[2],j=c,D=s,_=a,O=h,V=A,
-W=g,oe=E,le=k,xe=T,ge=U,he=R,Ae=P,Be=Z,Ee=C,Se=N,ke=H;for(let qe=0;qe<f;qe+=2)j=j+V|0,Be=re(Be^j,16),xe=xe+Be|0,V=re(V^xe,12),j=j+V|0,Be=re(Be^j,8),xe=xe+Be|0,V=
+16 bytes`);if(C!==12){let H=new Uint8Array(12);H.set(a,f?0:12-a.length),a=H,T.push(a)}let N=tt(Pe(a));try{return ra(e,P,Z,N,h,A,g,c),A}finally{Tt(...T)}}}function oa(e,t,n,r,o,f=20){let c=e[0],s=e[1],a=e[2],h=e[3],A=t[0],g=t[1],E=t[2],k=t[3],T=t[4],I=t[5],M=t[6],P=t[7],Z=o,C=n[0],N=n[1],H=n[2],j=c,D=s,_=a,O=h,V=A,
+W=g,oe=E,le=k,xe=T,ge=I,he=M,Ae=P,Be=Z,Ee=C,Se=N,ke=H;for(let qe=0;qe<f;qe+=2)j=j+V|0,Be=re(Be^j,16),xe=xe+Be|0,V=re(V^xe,12),j=j+V|0,Be=re(Be^j,8),xe=xe+Be|0,V=
 re(V^xe,7),D=D+W|0,Ee=re(Ee^D,16),ge=ge+Ee|0,W=re(W^ge,12),D=D+W|0,Ee=re(Ee^D,8),ge=ge+Ee|0,W=re(W^ge,7),_=_+oe|0,Se=re(Se^_,16),he=he+Se|0,oe=re(oe^he,12),_=_+
 oe|0,Se=re(Se^_,8),he=he+Se|0,oe=re(oe^he,7),O=O+le|0,ke=re(ke^O,16),Ae=Ae+ke|0,le=re(le^Ae,12),O=O+le|0,ke=re(ke^O,8),Ae=Ae+ke|0,le=re(le^Ae,7),j=j+W|0,ke=re(ke^
 j,16),he=he+ke|0,W=re(W^he,12),j=j+W|0,ke=re(ke^j,8),he=he+ke|0,W=re(W^he,7),D=D+oe|0,Be=re(Be^D,16),Ae=Ae+Be|0,oe=re(oe^Ae,12),D=D+oe|0,Be=re(Be^D,8),Ae=Ae+Be|
 0,oe=re(oe^Ae,7),_=_+le|0,Ee=re(Ee^_,16),xe=xe+Ee|0,le=re(le^xe,12),_=_+le|0,Ee=re(Ee^_,8),xe=xe+Ee|0,le=re(le^xe,7),O=O+V|0,Se=re(Se^O,16),ge=ge+Se|0,V=re(V^ge,
 12),O=O+V|0,Se=re(Se^O,8),ge=ge+Se|0,V=re(V^ge,7);let ie=0;r[ie++]=c+j|0,r[ie++]=s+D|0,r[ie++]=a+_|0,r[ie++]=h+O|0,r[ie++]=A+V|0,r[ie++]=g+W|0,r[ie++]=E+oe|0,r[ie++]=
-k+le|0,r[ie++]=T+xe|0,r[ie++]=U+ge|0,r[ie++]=R+he|0,r[ie++]=P+Ae|0,r[ie++]=Z+Be|0,r[ie++]=C+Ee|0,r[ie++]=N+Se|0,r[ie++]=H+ke|0}var sf=cf(na,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var af=(e,t,n,r)=>{let o=et(n),f=n*(t/8);return{bytesLen:f,encode:c=>{if(c.length!==
+k+le|0,r[ie++]=T+xe|0,r[ie++]=I+ge|0,r[ie++]=M+he|0,r[ie++]=P+Ae|0,r[ie++]=Z+Be|0,r[ie++]=C+Ee|0,r[ie++]=N+Se|0,r[ie++]=H+ke|0}var cf=ff(oa,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var sf=(e,t,n,r)=>{let o=et(n),f=n*(t/8);return{bytesLen:f,encode:c=>{if(c.length!==
 t)throw new Error(`wrong length: expected ${t}, got ${c.length}`);let s=new Uint8Array(f);for(let a=0,h=0,A=0,g=0;a<c.length;a++)for(h=h<<n|r.encode(c[a])&o,A+=
 n;A>=8;A-=8)s[g++]=h>>>A-8&255;return s},decode:c=>{let s=e(t);for(let a=0,h=0,A=0,g=0;a<c.length;a++)for(h=h<<8|c[a],A+=8;A>=n;A-=n)s[g++]=r.decode(h>>>A-n&o);
 return s}}},Jt=(e,t)=>{let n=t;return{bytesLen:1+n.bytesLen,encode(r){let o=n.encode(r),f=new Uint8Array(1+o.length);return f[0]=e,f.set(o,1),Q(o),f},decode(r){
@@ -459,32 +460,32 @@ a>2047)throw new Error(`data[${s}]=${a} out of range`);let h=a<0?1:0;a=Math.abs(
 r)},decode(n){let r=new Int16Array(e),o=0,f=0,c=0,s=a=>{for(;f<a&&c<n.length;f+=8)o=o<<8|n[c++];if(f<a)throw new Error(`end of buffer: len=${f} buf=${o} lastByt\
 e=${n[c]}`);f-=a;let h=o>>>f;return o&=et(f),h};for(let a=0;a<e;a++){let h=s(1),A=s(7),g=0;for(;!s(1);)if(g++,g>15)throw new Error(`limit: ${A|g<<7} > 2047`);let E=A|
 g<<7;if(h&&E===0)throw new Error("negative zero encoding");if(E>2047)throw new Error(`limit: ${E} > 2047`);r[a]=h?-E:E}if(o)throw new Error("non-empty accumulat\
-or");return r}}),df=e=>({encode(t){let n=new Uint8Array(e);return n.set(t),n},decode(t){let n=t.length;for(;n>0&&t[n-1]===0;)n--;return t.subarray(0,n)}}),Tr=(...e)=>{
-for(let t of e)for(let n=0;n<t.length;n++)t[n].re=0,t[n].im=0};function ra(e){let t=e;return{lift:n=>n.re!==void 0&&n.im!==void 0?n:{re:n,im:t.ZERO},add:(n,r)=>({
+or");return r}}),af=e=>({encode(t){let n=new Uint8Array(e);return n.set(t),n},decode(t){let n=t.length;for(;n>0&&t[n-1]===0;)n--;return t.subarray(0,n)}}),Tr=(...e)=>{
+for(let t of e)for(let n=0;n<t.length;n++)t[n].re=0,t[n].im=0};function fa(e){let t=e;return{lift:n=>n.re!==void 0&&n.im!==void 0?n:{re:n,im:t.ZERO},add:(n,r)=>({
 re:t.add(n.re,r.re),im:t.add(n.im,r.im)}),sub:(n,r)=>({re:t.sub(n.re,r.re),im:t.sub(n.im,r.im)}),mul:(n,r)=>({re:t.sub(t.mul(n.re,r.re),t.mul(n.im,r.im)),im:t.add(
 t.mul(n.re,r.im),t.mul(n.im,r.re))}),div:(n,r)=>{let o=t.add(t.mul(r.re,r.re),t.mul(r.im,r.im));return{re:t.div(t.add(t.mul(n.re,r.re),t.mul(n.im,r.im)),o),im:t.
 div(t.sub(t.mul(n.im,r.re),t.mul(n.re,r.im)),o)}},neg:n=>({re:t.neg(n.re),im:t.neg(n.im)}),conj:n=>({re:n.re,im:t.neg(n.im)}),scale:(n,r)=>({re:t.mul(n.re,r),im:t.
 mul(n.im,r)}),magSqSum:(n,r)=>t.add(t.add(t.add(t.mul(n.re,n.re),t.mul(n.im,n.im)),t.mul(r.re,r.re)),t.mul(r.im,r.im)),eql:(n,r)=>t.eql(n.re,r.re)&&t.eql(n.im,r.
 im),clone:n=>({re:n.re,im:n.im}),inv:()=>{throw new Error("not implemented")}}}var vr={decode(e){let n=e.length>>1,r=e.length;if(r===0)return[];if(r%2!==0)throw new Error(
 "Array length must be even to pair real and imaginary parts.");let o=[];for(let f=0;f<n;f++)o.push({re:e[f],im:e[f+n]});return o},encode(e){let t=[],n=[];for(let r of e)
-t.push(r.re),n.push(r.im);return[...t,...n]}},oa={decode(e){let t=e.length;if(t===0)return[];if(t%2!==0)throw new Error("Array length must be even to pair real \
+t.push(r.re),n.push(r.im);return[...t,...n]}},ca={decode(e){let t=e.length;if(t===0)return[];if(t%2!==0)throw new Error("Array length must be even to pair real \
 and imaginary parts.");let n=[];for(let r=0;r<t;r+=2)n.push({re:e[r],im:e[r+1]});return n},encode(e){let t=[];for(let n of e)t.push(n.re),t.push(n.im);return t}},
-fa=e=>new Uint8Array(e.buffer,e.byteOffset,e.byteLength),ca=e=>new Float64Array(ir(Uint8Array.from(e.subarray(0,Math.floor(e.byteLength/8)*8))).buffer),sa=Object.
+sa=e=>new Uint8Array(e.buffer,e.byteOffset,e.byteLength),aa=e=>new Float64Array(ir(Uint8Array.from(e.subarray(0,Math.floor(e.byteLength/8)*8))).buffer),ia=Object.
 freeze({encode(e){let t=new Uint8Array(8);return new DataView(t.buffer,t.byteOffset,t.byteLength).setFloat64(0,e,!1),xt(t)},decode(e){let t=en(e);return new DataView(
-t.buffer,t.byteOffset,t.byteLength).getFloat64(0,!1)}}),Te=e=>sa.decode(vo(e)),aa=new Uint8Array(64),Fe=40,We=12289,ia=We>>1,Ur=BigInt(We),st=BigInt(0),Br=BigInt(
-1),bf=BigInt(10),da=BigInt(25),Or=BigInt(31),ba=BigInt(32),ua=BigInt(63),la=BigInt(64),ha=BigInt("0xffffffff"),uf=BigInt("0x7fffffffffffffff"),yf=10952,ya=12287,
-pf=1/We,pa=-pf,ga=[1,1,2,2,4,7,14,27,53,106,209],ma=[2,2,5,7,12,21,40,78,157,308],wa=Te(BigInt("4670353323383631276")),Kn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
+t.buffer,t.byteOffset,t.byteLength).getFloat64(0,!1)}}),Te=e=>ia.decode(vo(e)),da=new Uint8Array(64),Fe=40,We=12289,ba=We>>1,Ur=BigInt(We),st=BigInt(0),Br=BigInt(
+1),df=BigInt(10),ua=BigInt(25),Or=BigInt(31),la=BigInt(32),ha=BigInt(63),ya=BigInt(64),pa=BigInt("0xffffffff"),bf=BigInt("0x7fffffffffffffff"),hf=10952,ga=12287,
+yf=1/We,ma=-yf,wa=[1,1,2,2,4,7,14,27,53,106,209],xa=[2,2,5,7,12,21,40,78,157,308],Aa=Te(BigInt("4670353323383631276")),Kn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
 std:1},{avg:50,std:1},{avg:102,std:1},{avg:202,std:2},{avg:401,std:4},{avg:794,std:5},{avg:1577,std:8},{avg:3138,std:13},{avg:6308,std:25}],Lr=["128386877040064\
 3928","6416574995475331444","4078260278032692663","2353523259288686585","1227179971273316331","575931623374121527","242543240509105209","91437049221049666","307\
 99446349977173","9255276791179340","2478152334826140","590642893610164","125206034929641","23590435911403","3948334035941","586753615614","77391054539","9056793\
-210","940121950","86539696","7062824","510971","32764","1862","94","4","0"].map(BigInt),xa=Object.freeze([0,Te(BigInt("4574611497772390042")),Te(BigInt("4574501\
+210","940121950","86539696","7062824","510971","32764","1862","94","4","0"].map(BigInt),Ea=Object.freeze([0,Te(BigInt("4574611497772390042")),Te(BigInt("4574501\
 679055810265")),Te(BigInt("4574396282908341804")),Te(BigInt("4574245855758572086")),Te(BigInt("4574103865040221165")),Te(BigInt("4573969550563515544")),Te(BigInt(
-"4573842244705920822")),Te(BigInt("4573721358406441454")),Te(BigInt("4573606369665796042")),Te(BigInt("4573496814039276259"))]),lf=Object.freeze([0,Te(BigInt("4\
+"4573842244705920822")),Te(BigInt("4573721358406441454")),Te(BigInt("4573606369665796042")),Te(BigInt("4573496814039276259"))]),uf=Object.freeze([0,Te(BigInt("4\
 607707126469777035")),Te(BigInt("4607777455861499430")),Te(BigInt("4607846828256951418")),Te(BigInt("4607949175006100261")),Te(BigInt("4608049571757433526")),Te(
 BigInt("4608148125896792003")),Te(BigInt("4608244935301382692")),Te(BigInt("4608340089478362016")),Te(BigInt("4608433670533905013")),Te(BigInt("4608525754002622\
-308"))]),Aa=1.8205,qn=new Uint32Array([10745844,3068844,3741698,5559083,1580863,8248194,2260429,13669192,2736639,708981,4421575,10046180,169348,7122675,4136815,
+308"))]),Sa=1.8205,qn=new Uint32Array([10745844,3068844,3741698,5559083,1580863,8248194,2260429,13669192,2736639,708981,4421575,10046180,169348,7122675,4136815,
 30538,13063405,7650655,4132,14505003,7826148,417,16768101,11363290,31,8444042,8086568,1,12844466,265321,0,1232676,13644283,0,38047,9111839,0,870,6138264,0,14,12545723,
-0,0,3104126,0,0,28824,0,0,198,0,0,1]),gf=[0,101498,208714,428865,892039,1852696,3842630,7959734,16468416,34034726,70265242],Ea=(()=>{let e=ca(en("00000000000000\
+0,0,3104126,0,0,28824,0,0,198,0,0,1]),pf=[0,101498,208714,428865,892039,1852696,3842630,7959734,16468416,34034726,70265242],ka=(()=>{let e=aa(en("00000000000000\
 0000000000000000000000000000000080000000000000f03fcd3b7f669ea0e63fcd3b7f669ea0e63fcd3b7f669ea0e6bfcd3b7f669ea0e63f468d32cf6b90ed3f63a9aea6e27dd83f63a9aea6e27dd8\
 bf468d32cf6b90ed3f63a9aea6e27dd83f468d32cf6b90ed3f468d32cf6b90edbf63a9aea6e27dd83fb05cf7cf9762ef3f0ba6693cb8f8c83f0ba6693cb8f8c8bfb05cf7cf9762ef3fc868ae393bc7e1\
 3fa3a10e29669bea3fa3a10e29669beabfc868ae393bc7e13fa3a10e29669bea3fc868ae393bc7e13fc868ae393bc7e1bfa3a10e29669bea3f0ba6693cb8f8c83fb05cf7cf9762ef3fb05cf7cf9762ef\
@@ -689,103 +690,103 @@ bfa2322b695a60e43f04c041318344ec3fde41a966fffedd3fde41a966fffeddbf04c041318344ec
 bf554618756acce83f5ca824ebb6dfb93f9e5ca72d0dd6ef3f9e5ca72d0dd6efbf5ca824ebb6dfb93fee3c88567567ef3f0418c4271796c83f0418c4271796c8bfee3c88567567ef3f7248dc641bdce1\
 3fd25a546e678dea3fd25a546e678deabf7248dc641bdce13f8eb92c7a54a9ea3fbf73131750b2e13fbf73131750b2e1bf8eb92c7a54a9ea3ffa2ab6e9495bc93f5d6843eda65def3f5d6843eda65def\
 bffa2ab6e9495bc93f463d8bdd009aed3f3f90f3aa6a4fd83f3f90f3aa6a4fd8bf463d8bdd009aed3f44edd5864bacd83f4fa44584c486ed3f4fa44584c486edbf44edd5864bacd83f9ce22fed5cb2e6\
-3f719ca1ead18ee63f719ca1ead18ee6bf9ce22fed5cb2e63fbaa4ccbef821693f021d6221f6ffef3f021d6221f6ffefbfbaa4ccbef821693f")),t=fa(ir(Float64Array.from(e)));if(xt(Le(t))!==
+3f719ca1ead18ee63f719ca1ead18ee6bf9ce22fed5cb2e63fbaa4ccbef821693f021d6221f6ffef3f021d6221f6ffefbfbaa4ccbef821693f")),t=sa(ir(Float64Array.from(e)));if(xt(Le(t))!==
 "f45a496cf56ccc6e3e3395a20209206d81d71a7905a661447bd5bc0e24e0af1e")throw new Error("COMPLEX_ROOTS mismatch");return e})(),un={mul(e,t){let n=Math.imul(e,t),r=Math.
-imul(We,Math.imul(n,ya)&65535);return n=(n+r>>>16)-We,n+=We&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,yf),n=this.mul(t,t),
+imul(We,Math.imul(n,ga)&65535);return n=(n+r>>>16)-We,n+=We&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,hf),n=this.mul(t,t),
 r=this.mul(n,t),o=this.mul(r,n),f=this.mul(o,o),c=this.mul(f,f),s=this.mul(c,c),a=this.mul(s,s),h=this.mul(a,a),A=this.mul(h,r),g=this.mul(A,h),E=this.mul(g,g),
-k=this.mul(E,E),T=this.mul(k,A),U=this.mul(T,T),R=this.mul(U,U),P=this.mul(R,g),Z=this.mul(P,P);return this.mul(Z,t)},div:(e,t)=>un.mul(e,un.inv(t))};function Sa(e){
+k=this.mul(E,E),T=this.mul(k,A),I=this.mul(T,T),M=this.mul(I,I),P=this.mul(M,g),Z=this.mul(P,P);return this.mul(Z,t)},div:(e,t)=>un.mul(e,un.inv(t))};function Ta(e){
 let t=1<<e,n=g=>new Uint16Array(g),r=Number(sr(BigInt(t),Ur)),{mod:o,smod:f,NTT:c}=Fn({N:t,Q:We,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
-intPoly:{create:n,smallSqnorm(g){let E=0,k=0;for(let T=0;T<t;T++){let U=g[T];E=E+U*U>>>0,k|=E}return(E|-(k>>>31))>>>0},isShort(g,E){let k=0,T=0;for(let U=0;U<t;U++){
-let R=g[U]<<16>>16;k=k+(R*R>>>0)>>>0,T|=k;let P=E[U]<<16>>16;k=k+(P*P>>>0)>>>0,T|=k}return T&2147483648&&(k=4294967295),k<=gf[e]},sub(g,E){for(let k=0;k<t;k++)g[k]=
-o(g[k]-E[k]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let E=0;E<t;E++)g[E]=un.mul(g[E],yf);return g},mul(g,E){for(let k=0;k<t;k++)g[k]=
+intPoly:{create:n,smallSqnorm(g){let E=0,k=0;for(let T=0;T<t;T++){let I=g[T];E=E+I*I>>>0,k|=E}return(E|-(k>>>31))>>>0},isShort(g,E){let k=0,T=0;for(let I=0;I<t;I++){
+let M=g[I]<<16>>16;k=k+(M*M>>>0)>>>0,T|=k;let P=E[I]<<16>>16;k=k+(P*P>>>0)>>>0,T|=k}return T&2147483648&&(k=4294967295),k<=pf[e]},sub(g,E){for(let k=0;k<t;k++)g[k]=
+o(g[k]-E[k]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let E=0;E<t;E++)g[E]=un.mul(g[E],hf);return g},mul(g,E){for(let k=0;k<t;k++)g[k]=
 un.mul(g[k],E[k]);return g},div(g,E){for(let k=0;k<t;k++)g[k]=un.div(g[k],E[k]);return this.intt(g),g}},signedCoder:{encode:g=>Int16Array.from(g,E=>f(E)),decode:g=>Uint16Array.
-from(g,E=>o(E))}}}var X=ra({ZERO:0,ONE:1,add:(e,t)=>e+t,sub:(e,t)=>e-t,mul:(e,t)=>e*t,div:(e,t)=>e/t,eql:(e,t)=>e===t,inv:e=>1/e,neg:e=>-e}),ln=oa.decode(Ea),mf={},
-wf={};for(let e=0;e<10;e++){let t=new Array(1<<e),n=new Array(1<<e);for(let r=0,o=1,f=1;r<e;r++){let c=1<<r;for(let a=0;a<c;a++)t[o++]=ln[(c<<1)+a];let s=1<<e-r;
-for(let a=0;a<s>>1;a++)n[t.length-f++]=X.neg(X.conj(ln[s+a]))}mf[e]=t,wf[e]=n}function hf(e){let n=1<<e>>1,r=Math.log2(n),o={N:n,invertButterflies:!0,skipStages:0,
+from(g,E=>o(E))}}}var X=fa({ZERO:0,ONE:1,add:(e,t)=>e+t,sub:(e,t)=>e-t,mul:(e,t)=>e*t,div:(e,t)=>e/t,eql:(e,t)=>e===t,inv:e=>1/e,neg:e=>-e}),ln=ca.decode(ka),gf={},
+mf={};for(let e=0;e<10;e++){let t=new Array(1<<e),n=new Array(1<<e);for(let r=0,o=1,f=1;r<e;r++){let c=1<<r;for(let a=0;a<c;a++)t[o++]=ln[(c<<1)+a];let s=1<<e-r;
+for(let a=0;a<s>>1;a++)n[t.length-f++]=X.neg(X.conj(ln[s+a]))}gf[e]=t,mf[e]=n}function lf(e){let n=1<<e>>1,r=Math.log2(n),o={N:n,invertButterflies:!0,skipStages:0,
 brp:!1},f=1/n;return{to:c=>vr.decode(Array.from(c)),from:c=>new Float64Array(vr.encode(c)),convSmall:c=>vr.decode(Array.from(c)),add:(c,s)=>c.map((a,h)=>X.add(a,
 s[h])),sub:(c,s)=>c.map((a,h)=>X.sub(a,s[h])),neg:c=>c.map(s=>X.neg(s)),mul:(c,s)=>c.map((a,h)=>X.mul(a,s[h])),conj:c=>c.map(s=>X.conj(s)),mulConst:(c,s)=>c.map(
-a=>X.scale(a,s)),scaleNorm:(c,s)=>c.map((a,h)=>X.scale(a,s[h])),invNorm:(c,s)=>new Float64Array(c.map((a,h)=>1/X.magSqSum(a,s[h]))),FFT:c=>Vt(X,{...o,dit:!1,roots:mf[r]})(
-c),iFFT(c){Vt(X,{...o,dit:!0,roots:wf[r]})(c);for(let s=0;s<c.length;s++)c[s]=X.scale(c[s],f);return c}}}function ka(e,t,n,r){t=t.slice(),n=n.slice(),r=r.slice();
+a=>X.scale(a,s)),scaleNorm:(c,s)=>c.map((a,h)=>X.scale(a,s[h])),invNorm:(c,s)=>new Float64Array(c.map((a,h)=>1/X.magSqSum(a,s[h]))),FFT:c=>Vt(X,{...o,dit:!1,roots:gf[r]})(
+c),iFFT(c){Vt(X,{...o,dit:!0,roots:mf[r]})(c);for(let s=0;s<c.length;s++)c[s]=X.scale(c[s],f);return c}}}function va(e,t,n,r){t=t.slice(),n=n.slice(),r=r.slice();
 let o=1<<e-1;for(let f=0;f<o;f++){let c=n[f],s=r[f],a=X.scale(c,1/t[f].re);r[f]={re:s.re-(a.re*c.re+a.im*c.im),im:s.im},n[f]=X.conj(a)}return{g00:t,g01:n,g11:r}}
-function Ta(e,t){let n=[.9999999999999949,.5000000000000192,.16666666666698401,.04166666666611049,.008333333327800835,.001388888894063187,.0001984127392773119,2480156683358538e-20,
+function Ba(e,t){let n=[.9999999999999949,.5000000000000192,.16666666666698401,.04166666666611049,.008333333327800835,.001388888894063187,.0001984127392773119,2480156683358538e-20,
 27555863502191225e-22,2756073561604778e-22,2529950637944207e-23,2073772366009083e-24],r=-e,o=n[n.length-1];for(let f=n.length-2;f>=0;f--)o=o*r+n[f];return t*(1+
-o*r)}function va(e){let{N:t}=e,n=Math.log2(t),r=x=>x,{newPoly:o,intPoly:f,signedCoder:c}=Sa(n),s=hf(n);class a{logn;shake;constructor(u,i){this.logn=u,this.shake=
-Le.create().update(i)}gaussSingle(){let u=1<<10-this.logn,i=0;for(let d=0;d<u;d++){let b=Oo(this.shake.xof(16)),l=b&uf,y=b>>la&uf,p=Number(b>>ua&Br),w=l<Lr[0]?1:
+o*r)}function Oa(e){let{N:t}=e,n=Math.log2(t),r=x=>x,{newPoly:o,intPoly:f,signedCoder:c}=Ta(n),s=lf(n);class a{logn;shake;constructor(u,i){this.logn=u,this.shake=
+Le.create().update(i)}gaussSingle(){let u=1<<10-this.logn,i=0;for(let d=0;d<u;d++){let b=Oo(this.shake.xof(16)),l=b&bf,y=b>>ya&bf,p=Number(b>>ha&Br),w=l<Lr[0]?1:
 0,m=0;for(let S=1;S<Lr.length;S++){let L=y>=Lr[S]?1:0;m|=S&-(L&(w^1)),w|=L}i+=p===1?-m:m}return i}polyGauss(){let u=1<<this.logn,i=0,d=new Int8Array(u);for(let b=0;b<
 u;b++){let l;for(;l=this.gaussSingle(),!(!(l<-127||l>127)&&!(b===u-1&&(i^l&1)===0)););b<u-1&&(i^=l&1),d[b]=l}return d}galoisNorm(u,i){let d=1<<u,b=new Array(d>>
 1);for(let l=0;l<d;l+=2){let y=st;for(let p=0;p<=l;p+=2)y+=i[p]*i[l-p];for(let p=l+2;p<d;p+=2)y-=i[p]*i[l+d-p];b[l>>>1]=y}for(let l=0;l<d;l+=2){let y=st;for(let p=1;p<
 l;p+=2)y+=i[p]*i[l-p];for(let p=l+1;p<d;p+=2)y-=i[p]*i[l+d-p];b[l>>>1]-=y}return b}mulConjD(u,i,d,b){let l=1<<u;for(let y=0;y<l;y++){let p=st;for(let w=0;w<=y;w+=
 2)p+=b[w>>>1]*d[y-w];for(let w=y+2-(y&1);w<l;w+=2)p-=b[w>>>1]*d[y+l-w];(y&1)===0?i[y]=p:i[y]=-p}return i}subMul(u,i,d,b,l){let y=1<<u;for(let p=0;p<y;p++){let w=st;
-for(let m=0;m<=p;m++)w+=d[m]*b[p-m];for(let m=p+1;m<y;m++)w-=d[m]*b[p+y-m];i[p]-=w<<l}return i}reduce(u,i,d,b,l,y){let p=1<<u,w=y-u,m=hf(u),S=ga[w],L=ma[w],B=BigInt(
-31*L),M=BigInt(L),K=BigInt(31*(S-10)),F=Kn[w].avg+6*Kn[w].std,I=Kn[w].avg-6*Kn[w].std,$=BigInt(Math.round(31*L-I)),q=new Float64Array(p),G=new Float64Array(p);for(let ne=0;ne<
+for(let m=0;m<=p;m++)w+=d[m]*b[p-m];for(let m=p+1;m<y;m++)w-=d[m]*b[p+y-m];i[p]-=w<<l}return i}reduce(u,i,d,b,l,y){let p=1<<u,w=y-u,m=lf(u),S=wa[w],L=xa[w],B=BigInt(
+31*L),R=BigInt(L),K=BigInt(31*(S-10)),F=Kn[w].avg+6*Kn[w].std,U=Kn[w].avg-6*Kn[w].std,$=BigInt(Math.round(31*L-U)),q=new Float64Array(p),G=new Float64Array(p);for(let ne=0;ne<
 p;ne++)q[ne]=Number(i[ne]>>K),G[ne]=Number(d[ne]>>K);let J=m.conj(m.FFT(m.to(q))),fe=m.conj(m.FFT(m.to(G))),ye=m.invNorm(J,fe),be=new Float64Array(p),de=new Float64Array(
-p),ee=new Array(p);for(;;){let ne=Or*(M-bf);for(let Ce=0;Ce<p;Ce++)be[Ce]=Number(b[Ce]>>ne),de[Ce]=Number(l[Ce]>>ne);let se=m.mul(m.FFT(m.to(de)),fe),Oe=m.mul(m.
+p),ee=new Array(p);for(;;){let ne=Or*(R-df);for(let Ce=0;Ce<p;Ce++)be[Ce]=Number(b[Ce]>>ne),de[Ce]=Number(l[Ce]>>ne);let se=m.mul(m.FFT(m.to(de)),fe),Oe=m.mul(m.
 FFT(m.to(be)),J),te=m.from(m.iFFT(m.scaleNorm(m.add(se,Oe),ye))),me=2**Number(ne-K-$);for(let Ce=0;Ce<p;Ce++){let gt=te[Ce]*me;if(gt<=-2147483647||gt>=2147483647)
-return!1;ee[Ce]=BigInt(Math.round(gt))}b=this.subMul(u,b,i,ee,$),l=this.subMul(u,l,d,ee,$);let Re=$+BigInt(Math.round(F))+bf;if(Re<B&&(B=Re),M>Br&&M*Or>=B+Or&&M--,
-$<=st)break;$-=da,$<st&&($=st)}return!0}solveBranch(u,i,d,b,l,y){if(u===0){let M=i[0],K=d[0];if(M<=st||K<=st)return!1;try{let F=sr(M,K),I=(Br-F*M)/K;return b[0]=
--I*Ur,l[0]=F*Ur,!0}catch{return!1}}y===void 0&&(y=u);let p=1<<u,w=p>>>1;if(!i||i.length<p||!d||d.length<p)return!1;let m=this.galoisNorm(u,i),S=this.galoisNorm(
+return!1;ee[Ce]=BigInt(Math.round(gt))}b=this.subMul(u,b,i,ee,$),l=this.subMul(u,l,d,ee,$);let Re=$+BigInt(Math.round(F))+df;if(Re<B&&(B=Re),R>Br&&R*Or>=B+Or&&R--,
+$<=st)break;$-=ua,$<st&&($=st)}return!0}solveBranch(u,i,d,b,l,y){if(u===0){let R=i[0],K=d[0];if(R<=st||K<=st)return!1;try{let F=sr(R,K),U=(Br-F*R)/K;return b[0]=
+-U*Ur,l[0]=F*Ur,!0}catch{return!1}}y===void 0&&(y=u);let p=1<<u,w=p>>>1;if(!i||i.length<p||!d||d.length<p)return!1;let m=this.galoisNorm(u,i),S=this.galoisNorm(
 u,d),L=new Array(w),B=new Array(w);return this.solveBranch(u-1,m,S,L,B,y)?(b=this.mulConjD(u,b,d,L),l=this.mulConjD(u,l,i,B),this.reduce(u,i,d,b,l,y)):!1}solve(u,i){
 let d=1<<n,b=Array.from(u).map(BigInt),l=Array.from(i).map(BigInt),y=new Array(d),p=new Array(d);if(!this.solveBranch(n,b,l,y,p))return!1;let w=new Int8Array(d),
 m=new Int8Array(d);for(let S=0;S<d;S++){let L=y[S],B=p[S];if(L<-127||L>127||B<-127||B>127)return!1;w[S]=Number(L),m[S]=Number(B)}return[w,m]}generate(){let u=1e6,
 i=0;for(;;){if(i++===u)throw new Error("can't generate key");let d=this.polyGauss(),b=this.polyGauss(),l=1<<e.fgBits-1;for(let F=0;F<t;F++)if(d[F]>=l||d[F]<=-l||
 b[F]>=l||b[F]<=-l){l=-1;break}if(l<0)continue;let y=f.smallSqnorm(d),p=f.smallSqnorm(b);if((y+p|-((y|p)>>>31))>=16823)continue;let m=s.FFT(s.convSmall(d)),S=s.FFT(
 s.convSmall(b)),L=s.invNorm(m,S);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),We),L)),S=s.iFFT(s.scaleNorm(s.mulConst(s.conj(S),We),L));let B=0;for(let F=0;F<m.length;F++)
-B+=m[F].re*m[F].re,B+=S[F].re*S[F].re;for(let F=0;F<m.length;F++)B+=m[F].im*m[F].im,B+=S[F].im*S[F].im;if(!(B<wa))continue;let M;try{M=D(d,b)}catch{continue}let K=this.
-solve(d,b);if(K!==!1)return[d,b,K[0],K[1],M]}}}let h=()=>{let x=af(o,t,14,{encode:r,decode:r});return{bytesLen:x.bytesLen,encode(u){for(let i=0;i<u.length;i++)if(u[i]>=
+B+=m[F].re*m[F].re,B+=S[F].re*S[F].re;for(let F=0;F<m.length;F++)B+=m[F].im*m[F].im,B+=S[F].im*S[F].im;if(!(B<Aa))continue;let R;try{R=D(d,b)}catch{continue}let K=this.
+solve(d,b);if(K!==!1)return[d,b,K[0],K[1],R]}}}let h=()=>{let x=sf(o,t,14,{encode:r,decode:r});return{bytesLen:x.bytesLen,encode(u){for(let i=0;i<u.length;i++)if(u[i]>=
 12289)throw new Error("public key coeff out of range");return x.encode(u)},decode(u){if(u.length!==x.bytesLen)throw new Error("wrong public key length");let i=x.
 decode(u);for(let b=0;b<i.length;b++)if(i[b]>=12289)throw new Error("public key coeff out of range");let d=x.encode(i);if(d.length!==u.length)throw new Error("w\
-rong public key length");for(let b=0;b<u.length;b++)if(u[b]!==d[b])throw new Error("wrong public key encoding");return i}}},A=x=>{let u=32-x,i=af(d=>new Int8Array(
+rong public key length");for(let b=0;b<u.length;b++)if(u[b]!==d[b])throw new Error("wrong public key encoding");return i}}},A=x=>{let u=32-x,i=sf(d=>new Int8Array(
 d),t,x,{encode:d=>d&(1<<x)-1,decode:d=>(d&et(x))<<u>>u});return{bytesLen:i.bytesLen,encode(d){let b=(1<<x-1)-1,l=-b;for(let y=0;y<d.length;y++)if(d[y]<l||d[y]>b)
 throw new Error("private key coeff out of range");return i.encode(d)},decode(d){let b=i.decode(d),l=-(1<<x-1);for(let y=0;y<b.length;y++)if(b[y]===l)throw new Error(
-"forbidden private key coeff");return b}}},g=A(e.fgBits),E=A(e.FGBits),k=Jt(80+n,Ue("falcon.secretKey",g,g,E)),T=Jt(0+n,h()),U=x=>{let u=Wt(t).encode(Wt(t).decode(
-x));for(let i=u.length;i<x.length;i++)if(x[i]!==0)throw new Error("non-zero padding");return u},R=x=>{if(Wt(t).encode(Wt(t).decode(x)).length!==x.length)throw new Error(
-"wrong signature length");return x},P=e.padded?U:R,Z=x=>{let u=32+x;return{encode({msg:i,nonce:d,s2:b}){let l=b,y=1+l.length,p=2+Fe+i.length+y,w=new Uint8Array(
+"forbidden private key coeff");return b}}},g=A(e.fgBits),E=A(e.FGBits),k=Jt(80+n,Ue("falcon.secretKey",g,g,E)),T=Jt(0+n,h()),I=x=>{let u=Wt(t).encode(Wt(t).decode(
+x));for(let i=u.length;i<x.length;i++)if(x[i]!==0)throw new Error("non-zero padding");return u},M=x=>{if(Wt(t).encode(Wt(t).decode(x)).length!==x.length)throw new Error(
+"wrong signature length");return x},P=e.padded?I:M,Z=x=>{let u=32+x;return{encode({msg:i,nonce:d,s2:b}){let l=b,y=1+l.length,p=2+Fe+i.length+y,w=new Uint8Array(
 p),m=0;return w[m++]=y>>8&255,w[m++]=y&255,w.set(d,m),m+=Fe,w.set(i,m),m+=i.length,w[m++]=u,w.set(l,m),w},decode(i){if(!i||i.length<Fe+3)throw new Error("signat\
 ure coder: wrong length");let b=(i[0]<<8|i[1])-1,l=i.length-Fe-3-b;if(l<0)throw new Error("signature coder: wrong msg length");if(i[2+Fe+l]!==u)throw new Error(
-"signature coder: wrong type byte");let p=i.subarray(2,2+Fe),w=i.subarray(2+Fe,2+Fe+l),m=R(i.subarray(2+Fe+l+1));if(m.length!==b)throw new Error("signature code\
+"signature coder: wrong type byte");let p=i.subarray(2,2+Fe),w=i.subarray(2+Fe,2+Fe+l),m=M(i.subarray(2+Fe+l+1));if(m.length!==b)throw new Error("signature code\
 r: wrong s2 length");return{msg:w,nonce:p,s2:m}}}},C=x=>{let u=e.paddedLen;return{encode({msg:i,nonce:d,s2:b}){return Jt(48+x,Ue("falcon.signature",Fe,u,i.length)).
-encode([d,df(u).encode(b),i])},decode(i){z(i,void 0,"signature");let d=i.length-Fe-u-1;if(d<0)throw new Error("signature coder: wrong length");let[b,l,y]=Jt(48+
+encode([d,af(u).encode(b),i])},decode(i){z(i,void 0,"signature");let d=i.length-Fe-u-1;if(d<0)throw new Error("signature coder: wrong length");let[b,l,y]=Jt(48+
 x,Ue("falcon.signature",Fe,u,d)).decode(i);return{nonce:b,s2:P(l),msg:y}}}},N=x=>{let u=e.sigLen-1-Fe,i=d=>e.padded?u:d.length;return{encode({nonce:d,s2:b}){return Jt(
-48+x,Ue("falcon.detachedSignature",Fe,i(b))).encode([d,e.padded?df(u).encode(b):b])},decode(d){if(!e.padded&&d.length>1+Fe+e.maxS2Len)throw new Error("detached \
+48+x,Ue("falcon.detachedSignature",Fe,i(b))).encode([d,e.padded?af(u).encode(b):b])},decode(d){if(!e.padded&&d.length>1+Fe+e.maxS2Len)throw new Error("detached \
 signature too long");let b=e.padded?u:d.length-Fe-1,[l,y]=Jt(48+x,Ue("falcon.detachedSignature",Fe,b)).decode(d),p=P(y);return{nonce:l,s2:p}}}},H=(e.padded?C:Z)(
 n),j=x=>{let u=f.ntt(c.decode(x));for(let i=0;i<t;i++)if(u[i]===0)throw new Error("invalid secretKey: non-invertible f");return u};function D(x,u){let i=j(x),d=f.
 ntt(c.decode(u)),b=f.div(d,i);return Q(i),b}function _(x,u,i){let d=f.toMontgomery(f.ntt(c.decode(u))),b=f.ntt(c.decode(i)),l=j(x);d=f.div(f.mul(d,b),l);let y=new Int8Array(
-t);for(let p=0;p<t;p++){let w=d[p];w-=We&~-(w-ia>>>31);let m=w|0;if(m<-127||m>127)throw Q(d,b,l,y),new Error("Coefficient out of bounds");y[p]=m}return Q(d,b,l),
+t);for(let p=0;p<t;p++){let w=d[p];w-=We&~-(w-ba>>>31);let m=w|0;if(m<-127||m>127)throw Q(d,b,l,y),new Error("Coefficient out of bounds");y[p]=m}return Q(d,b,l),
 y}function O(x,u){let i=Le.create().update(x).update(u),d=new Uint16Array(t),b=5*We;for(let l=0;l<t;){let y=i.xof(2),p=y[0]<<8|y[1];p<b&&(d[l++]=p%We)}return d}
 class V{logn;shake;shakeBuf;ctrView;ctr=st;buf;buf32;pos;key;nonce32;curBlock;curBlock32;view;b01;b11;g00;g01;g11;constructor(u,i,d,b,l,y){this.logn=u,this.shake=
 Le.create().update(i),this.shakeBuf=new Uint8Array(56),this.key=this.shakeBuf.subarray(0,32),this.nonce32=Ct(this.shakeBuf.subarray(32,48)),this.ctrView=bt(this.
 shakeBuf.subarray(48,56)),this.curBlock=new Uint8Array(64),this.curBlock32=Ct(this.curBlock),this.buf=new Uint8Array(8*this.curBlock.length),this.buf32=Ct(this.
 buf),this.pos=this.buf.length,this.view=bt(this.buf),this.b01=b,this.b11=y;let{g00:p,g01:w,g11:m}=this.gramFFT(d,l);this.g00=p,this.g01=w,this.g11=m}destroy(){this.
 shake.destroy(),Q(this.shakeBuf,this.curBlock,this.buf),Tr(this.b01,this.b11,this.g00,this.g01,this.g11)}refill(u){if(this.buf.length-this.pos>=u)return;let i=rt(
-this.buf32);for(let d=0;d<8;d++,this.ctr++){let b=rt(this.nonce32.slice());b[2]^=Number(this.ctr&ha),b[3]^=Number(this.ctr>>ba),rt(b.subarray(1)),sf(this.key,lo(
-b.subarray(1)),aa,this.curBlock,b[0]);let l=rt(this.curBlock32);for(let y=0;y<16;y++)i[d+y*8]=l[y];rt(l)}rt(i),this.pos=0}gaussian0(){this.refill(9);let u=this.
+this.buf32);for(let d=0;d<8;d++,this.ctr++){let b=rt(this.nonce32.slice());b[2]^=Number(this.ctr&pa),b[3]^=Number(this.ctr>>la),rt(b.subarray(1)),cf(this.key,lo(
+b.subarray(1)),da,this.curBlock,b[0]);let l=rt(this.curBlock32);for(let y=0;y<16;y++)i[d+y*8]=l[y];rt(l)}rt(i),this.pos=0}gaussian0(){this.refill(9);let u=this.
 view.getUint32(this.pos,!0),i=this.view.getUint32(this.pos+4,!0),d=this.buf[this.pos+8];this.pos+=9;let b=u&16777215,l=u>>>24&255|(i&65535)<<8,y=i>>>16&65535|d<<
 16,p=0;for(let w=0;w<qn.length;w+=3){let m=b-qn[w+2]>>>31;m=(l-qn[w+1]|0)-m>>>31,m=(y-qn[w+0]|0)-m>>>31,p+=m}return p}berExp(u,i){let d=Math.trunc(u*1.4426950408889634),
-b=u-d*.6931471805599453,l=Ta(b,i);l*=2147483648;let y=l|0;l=(l-y)*4294967296;let p=l|0;y=y<<1|p>>>31,p<<=1,d=(d|63-d>>>26)&63;let w=-(d>>>5)|0;p^=w&(p^y),y&=~w,
+b=u-d*.6931471805599453,l=Ba(b,i);l*=2147483648;let y=l|0;l=(l-y)*4294967296;let p=l|0;y=y<<1|p>>>31,p<<=1,d=(d|63-d>>>26)&63;let w=-(d>>>5)|0;p^=w&(p^y),y&=~w,
 d&=31,p=p>>>d|y<<31-d<<1,y>>>=d;for(let m=0;m<2;m++){for(let S=24;S>=0;S-=8){this.refill(1);let L=this.buf[this.pos++],B=y>>>S&255;if(L!==B)return L<B}y=p}return!1}samplerZ(u,i){
-let d=Math.floor(u),b=u-d,l=i*i*.5,y=i*lf[this.logn];for(;;){let p=this.gaussian0();this.refill(1);let w=this.buf[this.pos++]&1,m=((p<<1)+1&-w)-p,S=m-b;if(S=S*S*
+let d=Math.floor(u),b=u-d,l=i*i*.5,y=i*uf[this.logn];for(;;){let p=this.gaussian0();this.refill(1);let w=this.buf[this.pos++]&1,m=((p<<1)+1&-w)-p,S=m-b;if(S=S*S*
 l-p*p*.15086504887537272,this.berExp(S,y))return d+m}}splitFFT(u,i){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:i[0].re,im:0}],f1:[{re:i[0].im,im:0}]};let l=new Array(
 b),y=new Array(b),p=i;for(let w=0;w<b;w++){let m=p[(w<<1)+0],S=p[(w<<1)+1];l[w]=X.scale(X.add(m,S),.5),y[w]=X.scale(X.mul(X.sub(m,S),X.conj(ln[w+d])),.5)}return{
 f0:l,f1:y}}splitSelfAdjFFT(u,i){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:i[0].re,im:0}],f1:[{re:0,im:0}]};let l=new Array(b),y=new Array(b),p=i;for(let w=0;w<
 b;w++){let m=p[(w<<1)+0],S=p[(w<<1)+1];l[w]=X.scale(X.add(m,S),.5),y[w]=X.scale(X.scale(X.conj(ln[w+d]),X.sub(m,S).re),.5)}return{f0:l,f1:y}}mergeFFT(u,i,d){let b=1<<
 u-1,l=b>>1;if(u===1)return[{re:i[0].re,im:d[0].re}];let y=new Array(2*l);for(let p=0;p<l;p++){let w=i[p],m=X.mul(d[p],ln[p+b]);y[(p<<1)+0]=X.add(w,m),y[(p<<1)+1]=
 X.sub(w,m)}return y}gramFFT(u,i){let{b01:d,b11:b}=this,l=1<<this.logn>>1,y=new Array(l),p=new Array(l),w=new Array(l);for(let m=0;m<l;m++){let S=u[m],L=d[m],B=i[m],
-M=b[m],K=X.mul(S,X.conj(B)),F=X.mul(L,X.conj(M));y[m]={re:X.magSqSum(S,L),im:0},p[m]=X.add(K,F),w[m]={re:X.magSqSum(B,M),im:0}}return{g00:y,g01:p,g11:w}}ffsampRec(u,i,d,b,l,y){
-if(u===0){let ee=Math.sqrt(b[0].re)*xa[this.logn],ne=1/ee;if(!(ne>=lf[this.logn]&&ne<=Aa))throw new Error("invalid secretKey: sampler sigma out of range");let se=this.
-samplerZ(i[0].re,ee),Oe=this.samplerZ(d[0].re,ee);return{t0:[{re:se,im:0}],t1:[{re:Oe,im:0}]}}let{g00:p,g01:w,g11:m}=ka(u,b,l,y),{f0:S,f1:L}=this.splitSelfAdjFFT(
-u,p),{f0:B,f1:M}=this.splitSelfAdjFFT(u,m),{f0:K,f1:F}=this.splitFFT(u,d),{t0:I,t1:$}=this.ffsampRec(u-1,K,F,B,M,B),q=this.mergeFFT(u,I,$),G=s.add(i,s.mul(w,s.sub(
+R=b[m],K=X.mul(S,X.conj(B)),F=X.mul(L,X.conj(R));y[m]={re:X.magSqSum(S,L),im:0},p[m]=X.add(K,F),w[m]={re:X.magSqSum(B,R),im:0}}return{g00:y,g01:p,g11:w}}ffsampRec(u,i,d,b,l,y){
+if(u===0){let ee=Math.sqrt(b[0].re)*Ea[this.logn],ne=1/ee;if(!(ne>=uf[this.logn]&&ne<=Sa))throw new Error("invalid secretKey: sampler sigma out of range");let se=this.
+samplerZ(i[0].re,ee),Oe=this.samplerZ(d[0].re,ee);return{t0:[{re:se,im:0}],t1:[{re:Oe,im:0}]}}let{g00:p,g01:w,g11:m}=va(u,b,l,y),{f0:S,f1:L}=this.splitSelfAdjFFT(
+u,p),{f0:B,f1:R}=this.splitSelfAdjFFT(u,m),{f0:K,f1:F}=this.splitFFT(u,d),{t0:U,t1:$}=this.ffsampRec(u-1,K,F,B,R,B),q=this.mergeFFT(u,U,$),G=s.add(i,s.mul(w,s.sub(
 d,q))),{f0:J,f1:fe}=this.splitFFT(u,G),{t0:ye,t1:be}=this.ffsampRec(u-1,J,fe,S,L,S);return{t0:this.mergeFFT(u,ye,be),t1:q}}sample(u){let i=s.FFT(s.convSmall(u)),
-d=s.mulConst(s.mul(i,this.b11),pf),b=s.mulConst(s.mul(i,this.b01),pa);return this.shake.xofInto(this.shakeBuf),this.ctr=this.ctrView.getBigUint64(0,!0),this.ffsampRec(
+d=s.mulConst(s.mul(i,this.b11),yf),b=s.mulConst(s.mul(i,this.b01),ma);return this.shake.xofInto(this.shakeBuf),this.ctr=this.ctrView.getBigUint64(0,!0),this.ffsampRec(
 this.logn,d,b,this.g00,this.g01,this.g11)}}let W=(x,u,i,d=Rt)=>{z(u,void 0,"msg"),z(x,k.bytesLen,"secretKey");let b=d(40);z(b,40,"nonce");let l=O(b,u),y=d(48);z(
-y,48,"seed");try{let[p,w,m]=k.decode(x);try{let S=_(p,w,m),L=s.FFT(s.convSmall(w)),B=s.FFT(s.neg(s.convSmall(p))),M=s.FFT(s.convSmall(S)),K=s.FFT(s.neg(s.convSmall(
-m))),F=new V(n,y,L,B,M,K),I=new Int16Array(t);try{for(;;){let{t0:$,t1:q}=F.sample(l),G=s.add(s.mul($,L),s.mul(q,M)),J=s.mul($,B),fe=s.iFFT(G),ye=s.iFFT(s.add(s.
+y,48,"seed");try{let[p,w,m]=k.decode(x);try{let S=_(p,w,m),L=s.FFT(s.convSmall(w)),B=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(S)),K=s.FFT(s.neg(s.convSmall(
+m))),F=new V(n,y,L,B,R,K),U=new Int16Array(t);try{for(;;){let{t0:$,t1:q}=F.sample(l),G=s.add(s.mul($,L),s.mul(q,R)),J=s.mul($,B),fe=s.iFFT(G),ye=s.iFFT(s.add(s.
 mul(q,K),J)),be=t>>1,de=0;for(let ne=0;ne<be;ne++){de+=(l[ne]-(Math.round(fe[ne].re)|0))**2,de+=(l[be+ne]-(Math.round(fe[ne].im)|0))**2;let se=-Math.round(ye[ne].
-re);de+=se*se,I[ne]=se&65535;let Oe=-Math.round(ye[ne].im);de+=Oe*Oe,I[ne+be]=Oe&65535}if(Tr($,q,G,J,fe,ye),!(de<=gf[n]))continue;let ee=Wt(t).encode(I);if(ee.length>
-i){Q(ee);continue}return{s2:ee,nonce:b,msg:u}}}finally{Q(I),F.destroy(),Tr(L,B,M,K),Q(S)}}finally{Q(p,w,m)}}finally{Q(y)}},oe=(x,u,i,d)=>{let b=Wt(t).decode(u),
+re);de+=se*se,U[ne]=se&65535;let Oe=-Math.round(ye[ne].im);de+=Oe*Oe,U[ne+be]=Oe&65535}if(Tr($,q,G,J,fe,ye),!(de<=pf[n]))continue;let ee=Wt(t).encode(U);if(ee.length>
+i){Q(ee);continue}return{s2:ee,nonce:b,msg:u}}}finally{Q(U),F.destroy(),Tr(L,B,R,K),Q(S)}}finally{Q(p,w,m)}}finally{Q(y)}},oe=(x,u,i,d)=>{let b=Wt(t).decode(u),
 l=O(i,d),y=f.toMontgomery(f.ntt(T.decode(x))),p=f.intt(f.mul(f.ntt(c.decode(b)),y));return f.sub(p,l),f.isShort(c.encode(p),b)},le=Object.freeze({type:"falcon"}),
 xe=Object.freeze({seed:48,publicKey:T.bytesLen,secretKey:k.bytesLen}),ge=[...dr,"random"],he=(x={})=>{if(x=ot(x,ge),x.context!==void 0)throw new Error("context \
 is not supported");if(x.random!==void 0&&typeof x.random!="function")throw new TypeError('"opts.random" expected function, got type='+typeof x.random);if(x.random!==
-void 0)return x.random;if(x.extraEntropy===void 0)return Rt;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;z(u,48,"opts.extraEntropy");let i=rf(u);
+void 0)return x.random;if(x.extraEntropy===void 0)return Rt;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;z(u,48,"opts.extraEntropy");let i=nf(u);
 return(d=0)=>i.randomBytes(d)},Ae=(x={})=>{if(lt(x).context!==void 0)throw new Error("context is not supported")},Be=Object.freeze({publicKeyCoder:Object.freeze(
 T),privateKeyCoder:Object.freeze(k),maxS2Len:e.maxS2Len}),Ee=Object.freeze({...xe,signRand:48}),Se=e.padded?Object.freeze({...Ee,signature:e.sigLen}):Ee,ke=x=>{
 let u=x===void 0;u&&(x=Rt(48)),z(x,48,"seed");let[i,d,b,l,y]=new a(n,x).generate(),p=k.encode([i,d,b]),w=T.encode(y);return u&&Q(x),Q(i,d,b,l),{publicKey:w,secretKey:p}},
@@ -794,15 +795,15 @@ u,x,e.maxS2Len,he(i));return N(n).encode({nonce:b,s2:d})},it=(x,u,i,d={})=>{Ae(d
 nonce:l}=N(n).decode(x);return oe(i,b,l,u)}catch{return!1}},De=Object.freeze({info:le,lengths:Ee,keygen:ke,getPublicKey:ie,seal(x,u,i={}){let{s2:d,nonce:b}=W(u,
 x,e.maxS2Len,he(i));return H.encode({msg:x,nonce:b,s2:d})},open(x,u,i={}){Ae(i),z(x,void 0,"signature"),z(u,void 0,"publicKey");let d=Ve(x),b=Ve(u);try{let l;try{
 let{s2:y,nonce:p,msg:w}=H.decode(d);oe(b,y,p,w)&&(l=w)}catch(y){throw new Error("invalid signature",{cause:y})}if(l===void 0)throw new Error("invalid signature");
-return Ve(l)}finally{Q(d,b)}}}),v={info:le,lengths:Se,attached:De,keygen:ke,getPublicKey:ie,sign:qe,verify:it};return v.__test=Be,Object.freeze(v)}var Ba={N:512,
-padded:!1,sigLen:666,fgBits:6,FGBits:8,paddedLen:625};var xf=va({...Ba,padded:!0,maxS2Len:625});var _n=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(Cn(t),z(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
+return Ve(l)}finally{Q(d,b)}}}),v={info:le,lengths:Se,attached:De,keygen:ke,getPublicKey:ie,sign:qe,verify:it};return v.__test=Be,Object.freeze(v)}var La={N:512,
+padded:!1,sigLen:666,fgBits:6,FGBits:8,paddedLen:625};var wf=Oa({...La,padded:!0,maxS2Len:625});var _n=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(Cn(t),z(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
 update!="function")throw new Error("expected Hash instance");this.blockLen=this.iHash.blockLen,this.outputLen=this.iHash.outputLen;let r=this.blockLen,o=new Uint8Array(
 r);o.set(n.length>r?t.create().update(n).digest():n);for(let f=0;f<o.length;f++)o[f]^=54;this.iHash.update(o),this.oHash=t.create();for(let f=0;f<o.length;f++)o[f]^=
 106;this.oHash.update(o),wt(o)}update(t){return dt(this),this.iHash.update(t),this}digestInto(t){dt(this),qt(t,this),this.finished=!0;let n=t.subarray(0,this.outputLen);
 this.iHash.digestInto(n),this.oHash.update(n),this.oHash.digestInto(n),this.destroy()}digest(){let t=new Uint8Array(this.oHash.outputLen);return this.digestInto(
 t),t}_cloneInto(t){t||=Object.create(Object.getPrototypeOf(this),{});let{oHash:n,iHash:r,finished:o,destroyed:f,blockLen:c,outputLen:s,canXOF:a}=this;return t=t,
 t.finished=o,t.destroyed=f,t.blockLen=c,t.outputLen=s,t.canXOF=a,t.oHash=n._cloneInto(t.oHash),t.iHash=r._cloneInto(t.iHash),t}clone(){return this._cloneInto()}destroy(){
-this.destroyed=!0,this.oHash.destroy(),this.iHash.destroy()}},Af=(()=>{let e=((t,n,r)=>new _n(t,n).update(r).digest());return e.create=(t,n)=>new _n(t,n),e})();function Ef(e,t,n){return e&t^~e&n}function Sf(e,t,n){return e&t^e&n^t&n}var zn=class{blockLen;outputLen;canXOF=!1;padOffset;isLE;buffer;view;finished=!1;length=0;pos=0;destroyed=!1;constructor(t,n,r,o){
+this.destroyed=!0,this.oHash.destroy(),this.iHash.destroy()}},xf=(()=>{let e=((t,n,r)=>new _n(t,n).update(r).digest());return e.create=(t,n)=>new _n(t,n),e})();function Af(e,t,n){return e&t^~e&n}function Ef(e,t,n){return e&t^e&n^t&n}var zn=class{blockLen;outputLen;canXOF=!1;padOffset;isLE;buffer;view;finished=!1;length=0;pos=0;destroyed=!1;constructor(t,n,r,o){
 this.blockLen=t,this.outputLen=n,this.padOffset=r,this.isLE=o,this.buffer=new Uint8Array(t),this.view=bt(this.buffer)}update(t){dt(this),z(t);let{view:n,buffer:r,
 blockLen:o}=this,f=t.length,c=!1;for(let s=0;s<f;){let a=Math.min(o-this.pos,f-s);if(a===o){let h=bt(t);for(;o<=f-s;s+=o)this.process(h,s);c=!0;continue}r.set(s===
 0&&a===f?t:t.subarray(s,s+a),this.pos),this.pos+=a,s+=a,this.pos===o&&(this.process(n,0),this.pos=0,c=!0)}return this.length+=t.length,c&&this.roundClean(),this}digestInto(t){
@@ -810,7 +811,7 @@ dt(this),qt(t,this),this.finished=!0;let{buffer:n,view:r,blockLen:o,isLE:f}=this
 0)),ao(r,o-8,this.length*8,f),this.process(r,0),this.roundClean();let s=t===n?r:bt(t),a=this.outputLen,h=a/4,A=this.get();if(a%4||h>A.length)throw new Error("in\
 valid outputLen");for(let g=0;g<h;g++)s.setUint32(4*g,A[g],f)}digest(){let{buffer:t,outputLen:n}=this;this.digestInto(t);let r=t.slice(0,n);return this.destroy(),
 r}_cloneIntoMeta(t){let{buffer:n,length:r,finished:o,destroyed:f,pos:c}=this;return t.destroyed=f,t.finished=o,t.length=r,t.pos=c,c&&t.buffer.set(n),t}clone(){return this.
-_cloneInto()}},kf=Uint32Array.from([1779033703,3144134277,1013904242,2773480762,1359893119,2600822924,528734635,1541459225]);var Oa=Uint32Array.from([1116352408,1899447441,3049323471,3921009573,961987163,1508970993,2453635748,2870763221,3624381080,310598401,607225278,1426881987,1925078388,
+_cloneInto()}},Sf=Uint32Array.from([1779033703,3144134277,1013904242,2773480762,1359893119,2600822924,528734635,1541459225]);var Ua=Uint32Array.from([1116352408,1899447441,3049323471,3921009573,961987163,1508970993,2453635748,2870763221,3624381080,310598401,607225278,1426881987,1925078388,
 2162078206,2614888103,3248222580,3835390401,4022224774,264347078,604807628,770255983,1249150122,1555081692,1996064986,2554220882,2821834349,2952996808,3210313671,
 3336571891,3584528711,113926993,338241895,666307205,773529912,1294757372,1396182291,1695183700,1986661051,2177026350,2456956037,2730485921,2820302411,3259730800,
 3345764771,3516065817,3600352804,4094571909,275423344,430227734,506948616,659060556,883997877,958139571,1322822218,1537002063,1747873779,1955562222,2024104815,2227730452,
@@ -818,110 +819,109 @@ _cloneInto()}},kf=Uint32Array.from([1779033703,3144134277,1013904242,2773480762,
 8,!1),this.A=n[0]|0,this.B=n[1]|0,this.C=n[2]|0,this.D=n[3]|0,this.E=n[4]|0,this.F=n[5]|0,this.G=n[6]|0,this.H=n[7]|0}get(){let{A:t,B:n,C:r,D:o,E:f,F:c,G:s,H:a}=this;
 return[t,n,r,o,f,c,s,a]}set(t,n,r,o,f,c,s,a){this.A=t|0,this.B=n|0,this.C=r|0,this.D=o|0,this.E=f|0,this.F=c|0,this.G=s|0,this.H=a|0}_cloneInto(t){return(t||=new this.
 constructor).set(...this.get()),this._cloneIntoMeta(t)}process(t,n){for(let g=0;g<16;g++,n+=4)vt[g]=t.getUint32(n,!1);for(let g=16;g<64;g++){let E=vt[g-15],k=vt[g-
-2],T=$e(E,7)^$e(E,18)^E>>>3,U=$e(k,17)^$e(k,19)^k>>>10;vt[g]=U+vt[g-7]+T+vt[g-16]|0}let{A:r,B:o,C:f,D:c,E:s,F:a,G:h,H:A}=this;for(let g=0;g<64;g++){let E=$e(s,6)^
-$e(s,11)^$e(s,25),k=A+E+Ef(s,a,h)+Oa[g]+vt[g]|0,U=($e(r,2)^$e(r,13)^$e(r,22))+Sf(r,o,f)|0;A=h,h=a,a=s,s=c+k|0,c=f,f=o,o=r,r=k+U|0}r=r+this.A|0,o=o+this.B|0,f=f+
+2],T=$e(E,7)^$e(E,18)^E>>>3,I=$e(k,17)^$e(k,19)^k>>>10;vt[g]=I+vt[g-7]+T+vt[g-16]|0}let{A:r,B:o,C:f,D:c,E:s,F:a,G:h,H:A}=this;for(let g=0;g<64;g++){let E=$e(s,6)^
+$e(s,11)^$e(s,25),k=A+E+Af(s,a,h)+Ua[g]+vt[g]|0,I=($e(r,2)^$e(r,13)^$e(r,22))+Ef(r,o,f)|0;A=h,h=a,a=s,s=c+k|0,c=f,f=o,o=r,r=k+I|0}r=r+this.A|0,o=o+this.B|0,f=f+
 this.C|0,c=c+this.D|0,s=s+this.E|0,a=a+this.F|0,h=h+this.G|0,A=A+this.H|0,this.set(r,o,f,c,s,a,h,A)}roundClean(){wt(vt)}destroy(){this.destroyed=!0,this.set(0,0,
-0,0,0,0,0,0),wt(this.buffer)}},Cr=class extends Ir{constructor(){super(32,kf)}};var Ht=tn(()=>new Cr,_t(1));/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var La=Object.freeze(["extraEntropy"]),Ua=Object.freeze([]),Ia=Object.freeze({"128f":Object.
+0,0,0,0,0,0),wt(this.buffer)}},Cr=class extends Ir{constructor(){super(32,Sf)}};var Ht=tn(()=>new Cr,_t(1));/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Ia=Object.freeze(["extraEntropy"]),Ca=Object.freeze([]),Ra=Object.freeze({"128f":Object.
 freeze({W:16,N:16,H:66,D:22,K:33,A:6,securityLevel:128}),"128s":Object.freeze({W:16,N:16,H:63,D:7,K:14,A:12,securityLevel:128}),"192f":Object.freeze({W:16,N:24,
 H:66,D:22,K:33,A:8,securityLevel:192}),"192s":Object.freeze({W:16,N:24,H:63,D:7,K:17,A:14,securityLevel:192}),"256f":Object.freeze({W:16,N:32,H:68,D:17,K:35,A:9,
 securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityLevel:256})}),He={WOTS:0,WOTSPK:1,HASHTREE:2,FORSTREE:3,FORSPK:4,WOTSPRF:5,FORSPRF:6},
-Rr=(e,t)=>{let n=et(t);return r=>{let o=new Uint32Array(e);for(let f=0,c=0,s=0,a=0;f<e;f++){for(;s<t;)a=a<<8|r[c++],s+=8;s-=t,o[f]=a>>>s&n}return o}},Tf=BigInt(
-1),Ca=BigInt(8),Ra=BigInt(255);function Mr(e){return(Tf<<BigInt(e))-Tf}function Ma(e,t){let n=t,{N:r,W:o,H:f,D:c,K:s,A:a,securityLevel:h}=e,A=n.getContext(e);if(o!==
-16)throw new Error("Unsupported Winternitz parameter");let g=4,E=Math.floor(8*r/g),k=r<=8?2:r<=136?3:4,T=Math.floor(f/c),U=E+k,R=22,P=0,Z=1,C=9,N=12,H=13,j=17,D=18,
-_=21;n.isCompressed||(R=32,P+=3,Z+=7,C+=10,N+=10,H+=10,j+=10,D+=10,_+=10);let O=(i,d=new Uint8Array(R))=>{let b=Object.hasOwn(i,"type")?i.type:void 0,l=Object.hasOwn(
+Rr=(e,t)=>{let n=et(t);return r=>{let o=new Uint32Array(e);for(let f=0,c=0,s=0,a=0;f<e;f++){for(;s<t;)a=a<<8|r[c++],s+=8;s-=t,o[f]=a>>>s&n}return o}},kf=BigInt(
+1),Ma=BigInt(8),Fa=BigInt(255);function Mr(e){return(kf<<BigInt(e))-kf}function Na(e,t){let n=t,{N:r,W:o,H:f,D:c,K:s,A:a,securityLevel:h}=e,A=n.getContext(e);if(o!==
+16)throw new Error("Unsupported Winternitz parameter");let g=4,E=Math.floor(8*r/g),k=r<=8?2:r<=136?3:4,T=Math.floor(f/c),I=E+k,M=22,P=0,Z=1,C=9,N=12,H=13,j=17,D=18,
+_=21;n.isCompressed||(M=32,P+=3,Z+=7,C+=10,N+=10,H+=10,j+=10,D+=10,_+=10);let O=(i,d=new Uint8Array(M))=>{let b=Object.hasOwn(i,"type")?i.type:void 0,l=Object.hasOwn(
 i,"height")?i.height:void 0,y=Object.hasOwn(i,"tree")?i.tree:void 0,p=Object.hasOwn(i,"layer")?i.layer:void 0,w=Object.hasOwn(i,"index")?i.index:void 0,m=Object.
 hasOwn(i,"chain")?i.chain:void 0,S=Object.hasOwn(i,"hash")?i.hash:void 0,L=Object.hasOwn(i,"keypair")?i.keypair:void 0,B=Object.hasOwn(i,"subtreeAddr")?i.subtreeAddr:
-void 0,M=Object.hasOwn(i,"keypairAddr")?i.keypairAddr:void 0;if(l!==void 0&&(d[j]=l),p!==void 0&&(d[P]=p),b!==void 0&&(d[C]=b),m!==void 0&&(d[j]=m),S!==void 0&&
-(d[_]=S),w!==void 0&&(d[D+0]=w>>>24,d[D+1]=w>>>16,d[D+2]=w>>>8,d[D+3]=w),B&&d.set(B.subarray(0,Z+8)),y!==void 0){let K=y;for(let F=7;F>=0;F--,K>>=Ca)d[Z+F]=Number(
-K&Ra)}return L!==void 0&&(d[H]=L,T>8&&(d[N]=L>>>8)),M&&(d.set(M.subarray(0,Z+8)),d[H]=M[H],T>8&&(d[N]=M[N])),d},V=Rr(k,g),W=i=>{let d=Rr(E,g)(i),b=0;for(let p=0;p<
-d.length;p++)b+=o-1-d[p];b<<=(8-k*g%8)%8;let l=V(Lo(b,Math.ceil(k*g/8))),y=new Uint32Array(U);return y.set(d),y.set(l,d.length),y},oe=Rr(s,a),le=T*(c-1),xe=T,ge=Ue(
+void 0,R=Object.hasOwn(i,"keypairAddr")?i.keypairAddr:void 0;if(l!==void 0&&(d[j]=l),p!==void 0&&(d[P]=p),b!==void 0&&(d[C]=b),m!==void 0&&(d[j]=m),S!==void 0&&
+(d[_]=S),w!==void 0&&(d[D+0]=w>>>24,d[D+1]=w>>>16,d[D+2]=w>>>8,d[D+3]=w),B&&d.set(B.subarray(0,Z+8)),y!==void 0){let K=y;for(let F=7;F>=0;F--,K>>=Ma)d[Z+F]=Number(
+K&Fa)}return L!==void 0&&(d[H]=L,T>8&&(d[N]=L>>>8)),R&&(d.set(R.subarray(0,Z+8)),d[H]=R[H],T>8&&(d[N]=R[N])),d},V=Rr(k,g),W=i=>{let d=Rr(E,g)(i),b=0;for(let p=0;p<
+d.length;p++)b+=o-1-d[p];b<<=(8-k*g%8)%8;let l=V(Lo(b,Math.ceil(k*g/8))),y=new Uint32Array(I);return y.set(d),y.set(l,d.length),y},oe=Rr(s,a),le=T*(c-1),xe=T,ge=Ue(
 "hashedMessage",Math.ceil(a*s/8),Math.ceil(le/8),Math.ceil(T/8)),he=(i,d,b,l)=>{let p=l.Hmsg(i,d,b,ge.bytesLen),[w,m,S]=ge.decode(p),L=fr(m)&Mr(le),B=Number(fr(
-S))&et(xe);return{tree:L,leafIdx:B,md:w}},Ae=(i,d)=>function(l,y,p,w,m){let S=l,L=d,B=(1<<i)-1,M=new Uint8Array(i*r),K=new Uint8Array(i*r),F=new Uint8Array(2*r),
-I=F.subarray(0,r),$=F.subarray(r);for(let q=0;;q++){let G=q+p;$.set(L(y,G,S,m));let J=0;for(let fe=q,ye=p,be=y;;J++,fe>>>=1,be>>>=1,ye>>>=1){if(J===i)return{root:$,
-authPath:K};if((fe^be)===1&&K.subarray(J*r).set($),(fe&1)===0&&q<B)break;O({height:J+1,index:(fe>>1)+(ye>>1)},w),I.set(M.subarray(J*r).subarray(0,r)),$.set(S.thashN(
-2,F,w))}M.subarray(J*r).set($)}throw new Error("Unreachable code path reached, report this error")},Be=Ae(T,(i,d,b,l)=>{let y=b,p=new Uint8Array(U*r),w=d===i?0:
--1>>>0;O({keypair:d},l.leafAddr),O({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let S=l.wotsSteps[m]|w,L=p.subarray(m*r,(m+1)*r);O({chain:m,hash:0,type:He.WOTSPRF},
+S))&et(xe);return{tree:L,leafIdx:B,md:w}},Ae=(i,d)=>function(l,y,p,w,m){let S=l,L=d,B=(1<<i)-1,R=new Uint8Array(i*r),K=new Uint8Array(i*r),F=new Uint8Array(2*r),
+U=F.subarray(0,r),$=F.subarray(r);for(let q=0;;q++){let G=q+p;$.set(L(y,G,S,m));let J=0;for(let fe=q,ye=p,be=y;;J++,fe>>>=1,be>>>=1,ye>>>=1){if(J===i)return{root:$,
+authPath:K};if((fe^be)===1&&K.subarray(J*r).set($),(fe&1)===0&&q<B)break;O({height:J+1,index:(fe>>1)+(ye>>1)},w),U.set(R.subarray(J*r).subarray(0,r)),$.set(S.thashN(
+2,F,w))}R.subarray(J*r).set($)}throw new Error("Unreachable code path reached, report this error")},Be=Ae(T,(i,d,b,l)=>{let y=b,p=new Uint8Array(I*r),w=d===i?0:
+-1>>>0;O({keypair:d},l.leafAddr),O({keypair:d},l.pkAddr);for(let m=0;m<I;m++){let S=l.wotsSteps[m]|w,L=p.subarray(m*r,(m+1)*r);O({chain:m,hash:0,type:He.WOTSPRF},
 l.leafAddr),L.set(y.PRFaddr(l.leafAddr)),O({type:He.WOTS},l.leafAddr);for(let B=0;B===S&&l.wotsSig.subarray(m*r).set(L),B!==o-1;B++)O({hash:B},l.leafAddr),L.set(
-y.thash1(L,l.leafAddr))}return y.thashN(U,p,l.pkAddr)}),Ee=Ae(a,(i,d,b,l)=>{let y=b;O({type:He.FORSPRF,index:d},l);let p=y.PRFaddr(l);return O({type:He.FORSTREE},
+y.thash1(L,l.leafAddr))}return y.thashN(I,p,l.pkAddr)}),Ee=Ae(a,(i,d,b,l)=>{let y=b;O({type:He.FORSPRF,index:d},l);let p=y.PRFaddr(l);return O({type:He.FORSTREE},
 l),y.thash1(p,l)}),Se=(i,d,b,l,y=new Uint8Array(r))=>{O({type:He.HASHTREE},b);let p={wotsSig:new Uint8Array(v.bytesLen),wotsSteps:W(y),leafAddr:O({subtreeAddr:d}),
-pkAddr:O({type:He.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=Be(i,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},ke=(i,d,b,l,y,p,w)=>{let m=p,
+pkAddr:O({type:He.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=Be(i,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,I*r),sigAuth:m}},ke=(i,d,b,l,y,p,w)=>{let m=p,
 S=new Uint8Array(2*r),L=S.subarray(0,r),B=S.subarray(r,2*r);(d&1)!==0?(B.set(i.subarray(0,r)),L.set(l.subarray(0,r))):(L.set(i.subarray(0,r)),B.set(l.subarray(0,
-r))),d>>>=1,b>>>=1;for(let M=0;M<y-1;M++,d>>=1,b>>=1){O({height:M+1,index:d+b},w);let K=l.subarray((M+1)*r,(M+2)*r);(d&1)!==0?(B.set(m.thashN(2,S,w)),L.set(K)):
+r))),d>>>=1,b>>>=1;for(let R=0;R<y-1;R++,d>>=1,b>>=1){O({height:R+1,index:d+b},w);let K=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(B.set(m.thashN(2,S,w)),L.set(K)):
 (S.set(m.thashN(2,S,w)),B.set(K))}return O({height:y,index:d+b},w),m.thashN(2,S,w)},ie=Ue("seed",r,r,r),qe=Ue("publicKey",r,r),it=Ue("secretKey",r,r,qe.bytesLen),
-De=ft(Ue("fors",r,r*a),s),v=ft(Ue("wots",U*r,T*r),c),x=Ue("signature",r,De,v),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
+De=ft(Ue("fors",r,r*a),s),v=ft(Ue("wots",I*r,T*r),c),x=Ue("signature",r,De,v),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
 {publicKey:qe.bytesLen,secretKey:it.bytesLen,signature:x.bytesLen,seed:ie.bytesLen,signRand:r}),keygen(i){i!==void 0&&Je(i,ie.bytesLen,"seed"),i=i===void 0?Yt(ie.
 bytesLen):Ve(i);let[d,b,l]=ie.decode(i),y=A(l,d),p=O({layer:c-1}),w=O({layer:c-1}),{root:m}=Se(y,w,p,-1>>>0),S=qe.encode([l,m]),L=it.encode([d,b,S]);return y.clean(),
-Q(d,b,m,w,p),{publicKey:S,secretKey:L}},getPublicKey:i=>{let[d,b,l]=it.decode(i);return Uint8Array.from(l)},sign:(i,d,b={})=>{b=ot(b,La);let{extraEntropy:l}=b,[
-y,p,w]=it.decode(d),[m,S]=qe.decode(w);l===!1?l=Ve(m):l===void 0?l=Yt(r):l=Ve(l),Je(l,r);let L=A(m,y),B=L.PRFmsg(p,l,i),{tree:M,leafIdx:K,md:F}=he(B,w,i,L),I=O(
-{type:He.WOTS,tree:M,keypair:K}),$=[],q=O({keypairAddr:I}),G=O({keypairAddr:I}),J=oe(F),fe=[];for(let se=0;se<J.length;se++){let Oe=se<<a;O({type:He.FORSPRF,height:0,
+Q(d,b,m,w,p),{publicKey:S,secretKey:L}},getPublicKey:i=>{let[d,b,l]=it.decode(i);return Uint8Array.from(l)},sign:(i,d,b={})=>{b=ot(b,Ia);let{extraEntropy:l}=b,[
+y,p,w]=it.decode(d),[m,S]=qe.decode(w);l===!1?l=Ve(m):l===void 0?l=Yt(r):l=Ve(l),Je(l,r);let L=A(m,y),B=L.PRFmsg(p,l,i),{tree:R,leafIdx:K,md:F}=he(B,w,i,L),U=O(
+{type:He.WOTS,tree:R,keypair:K}),$=[],q=O({keypairAddr:U}),G=O({keypairAddr:U}),J=oe(F),fe=[];for(let se=0;se<J.length;se++){let Oe=se<<a;O({type:He.FORSPRF,height:0,
 index:J[se]+Oe},G);let te=Ve(L.PRFaddr(G));O({type:He.FORSTREE},G);let{root:me,authPath:Re}=Ee(L,J[se],Oe,G,q);$.push(me),fe.push([te,Re])}let ye=O({type:He.FORSPK,
-keypairAddr:I}),be=Ve(L.thashN(s,At(...$),ye)),de=O({type:He.HASHTREE}),ee=[];for(let se=0;se<c;se++,M>>=BigInt(T)){O({tree:M,layer:se},de),O({subtreeAddr:de,keypair:K},
-I);let{sigWots:Oe,sigAuth:te,root:me}=Se(L,I,de,K,be);be.set(me),Q(me),ee.push([Oe,te]),K=Number(M&Mr(T))}L.clean();let ne=x.encode([B,fe,ee]);return Q(B,l,de,I,
-q,G,J,$),ne},verify:(i,d,b,l={})=>{lt(l,Ua);let[y,p]=qe.decode(b),w=b;if(Je(i,void 0,"signature"),i.length!==x.bytesLen)return!1;let[m,S,L]=x.decode(i),B=A(y),{
-tree:M,leafIdx:K,md:F}=he(m,w,d,B),I=O({type:He.WOTS,tree:M,keypair:K}),$=[],q=O({type:He.FORSTREE,keypairAddr:I}),G=oe(F);for(let ee=0;ee<S.length;ee++){let[ne,
-se]=S[ee],Oe=ee<<a;O({height:0,index:G[ee]+Oe},q);let te=B.thash1(ne,q);$.push(Ve(ke(te,G[ee],Oe,se,a,B,q)))}let J=O({type:He.FORSPK,keypairAddr:I}),fe=Ve(B.thashN(
-s,At(...$),J)),ye=O({type:He.HASHTREE}),be=O({type:He.WOTSPK}),de=new Uint8Array(U*r);for(let ee=0;ee<L.length;ee++,M>>=BigInt(T)){let[ne,se]=L[ee];O({tree:M,layer:ee},
-ye),O({subtreeAddr:ye,keypair:K},I),O({keypairAddr:I},be);let Oe=W(fe);for(let me=0;me<U;me++){O({chain:me},I);let Re=o-1-Oe[me],Ce=Oe[me],Ut=de.subarray(me*r);
-Ut.set(ne.subarray(me*r,(me+1)*r));for(let gt=Ce;gt<Ce+Re&&gt<o;gt++)O({hash:gt},I),Ut.set(B.thash1(Ut,I))}let te=B.thashN(U,de,be);fe=Ve(ke(te,K,0,se,T,B,ye)),
-K=Number(M&Mr(T))}return fn(fe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,securityLevel:h,lengths:u.lengths,keygen:u.keygen,getPublicKey:u.
+keypairAddr:U}),be=Ve(L.thashN(s,At(...$),ye)),de=O({type:He.HASHTREE}),ee=[];for(let se=0;se<c;se++,R>>=BigInt(T)){O({tree:R,layer:se},de),O({subtreeAddr:de,keypair:K},
+U);let{sigWots:Oe,sigAuth:te,root:me}=Se(L,U,de,K,be);be.set(me),Q(me),ee.push([Oe,te]),K=Number(R&Mr(T))}L.clean();let ne=x.encode([B,fe,ee]);return Q(B,l,de,U,
+q,G,J,$),ne},verify:(i,d,b,l={})=>{lt(l,Ca);let[y,p]=qe.decode(b),w=b;if(Je(i,void 0,"signature"),i.length!==x.bytesLen)return!1;let[m,S,L]=x.decode(i),B=A(y),{
+tree:R,leafIdx:K,md:F}=he(m,w,d,B),U=O({type:He.WOTS,tree:R,keypair:K}),$=[],q=O({type:He.FORSTREE,keypairAddr:U}),G=oe(F);for(let ee=0;ee<S.length;ee++){let[ne,
+se]=S[ee],Oe=ee<<a;O({height:0,index:G[ee]+Oe},q);let te=B.thash1(ne,q);$.push(Ve(ke(te,G[ee],Oe,se,a,B,q)))}let J=O({type:He.FORSPK,keypairAddr:U}),fe=Ve(B.thashN(
+s,At(...$),J)),ye=O({type:He.HASHTREE}),be=O({type:He.WOTSPK}),de=new Uint8Array(I*r);for(let ee=0;ee<L.length;ee++,R>>=BigInt(T)){let[ne,se]=L[ee];O({tree:R,layer:ee},
+ye),O({subtreeAddr:ye,keypair:K},U),O({keypairAddr:U},be);let Oe=W(fe);for(let me=0;me<I;me++){O({chain:me},U);let Re=o-1-Oe[me],Ce=Oe[me],Ut=de.subarray(me*r);
+Ut.set(ne.subarray(me*r,(me+1)*r));for(let gt=Ce;gt<Ce+Re&&gt<o;gt++)O({hash:gt},U),Ut.set(B.thash1(Ut,U))}let te=B.thashN(I,de,be);fe=Ve(ke(te,K,0,se,T,B,ye)),
+K=Number(R&Mr(T))}return fn(fe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,securityLevel:h,lengths:u.lengths,keygen:u.keygen,getPublicKey:u.
 getPublicKey,sign:(i,d,b={})=>{b=ot(b);let l=Qt(i,b.context),y=u.sign(l,d,{extraEntropy:b.extraEntropy});return Q(l),y},verify:(i,d,b,l={})=>(l=lt(l),u.verify(i,
 Qt(d,l.context),b)),prehash:i=>{cn(i,h);let d=i;return Object.freeze({info:Object.freeze({type:"hashslh-dsa"}),lengths:u.lengths,keygen:u.keygen,getPublicKey:u.
 getPublicKey,sign:(b,l,y={})=>{y=ot(y);let p=Gt(d,b,y.context),w=u.sign(p,l,{extraEntropy:y.extraEntropy});return Q(p),w},verify:(b,l,y,p={})=>(p=lt(p),u.verify(
-b,Gt(d,l,p.context),y))})}})}var Fa=(e,t)=>n=>(r,o)=>{let{N:f}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),a=bt(s),h=e.create().update(r).update(new Uint8Array(
-e.blockLen-f)),A=t.create().update(r).update(new Uint8Array(t.blockLen-f)),g=h.clone(),E=A.clone(),k=new Uint8Array(e.outputLen),T=new Uint8Array(t.outputLen),U=new Uint8Array(
-e.outputLen),R=k.subarray(0,f),P=T.subarray(0,f),Z=U.subarray(0,f);function C(H,j,D){c.mgf1++;let _=new Uint8Array(Math.ceil(j/D.outputLen)*D.outputLen);if(j>2**
+b,Gt(d,l,p.context),y))})}})}var Ha=(e,t)=>n=>(r,o)=>{let{N:f}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),a=bt(s),h=e.create().update(r).update(new Uint8Array(
+e.blockLen-f)),A=t.create().update(r).update(new Uint8Array(t.blockLen-f)),g=h.clone(),E=A.clone(),k=new Uint8Array(e.outputLen),T=new Uint8Array(t.outputLen),I=new Uint8Array(
+e.outputLen),M=k.subarray(0,f),P=T.subarray(0,f),Z=I.subarray(0,f);function C(H,j,D){c.mgf1++;let _=new Uint8Array(Math.ceil(j/D.outputLen)*D.outputLen);if(j>2**
 32)throw new Error("mask too long");for(let O=0,V=_;V.length;O++)a.setUint32(0,O,!1),D.create().update(H).update(s).digestInto(V),V=V.subarray(D.outputLen);return Q(
 _.subarray(j)),_.subarray(0,j)}let N=(H,j,D,_)=>(O,V,W)=>{c.thash++;let oe=O*f;return H._cloneInto(j).update(W).update(V.length===oe?V:V.subarray(0,oe)).digestInto(
-D),_};return{PRFaddr:H=>{if(!o)throw new Error("No sk seed");return c.prf++,h._cloneInto(g).update(H).update(o).digestInto(U),Z},PRFmsg:(H,j,D)=>(c.gen_message_random++,
-Af.create(t,H).update(j).update(D).digest().subarray(0,f)),Hmsg:(H,j,D,_)=>{c.hmsg++;let O=At(H.subarray(0,f),j.subarray(0,f),t.create().update(H.subarray(0,f)).
-update(j).update(D).digest());return C(O,_,t)},thash1:N(h,g,k,R).bind(null,1),thashN:N(A,E,T,P),clean:()=>{h.destroy(),A.destroy(),g.destroy(),E.destroy(),Q(k,T,
-U)}}},Na={isCompressed:!0,getContext:Fa(Ht,Ht)};var vf=Ma(Ia["128f"],Na);function Fr(e,t,n,[r,o],f){return Object.freeze({id:e,name:t,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:o,verifies:(s,a,h)=>s.length===r&&h.length===o&&f.verify(
-h,a,s)})}var Bt=Fr("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],zo),Vn=Fr("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],xf),Yn=Fr(
-"slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],vf),Ot=[Bt,Vn,Yn];function Dt(e){return{"ml-dsa-65":e(Bt),"falcon-512-padded-r3":e(Vn),"slh\
--dsa-sha2-128f":e(Yn)}}var Ha="trefoil:statement/2",nt=255,Dr=16,Pr=64,Bf=64,Da=120n,hn=1024,Of=32,Xt=-65537,yn=255,Pa=65535,at=4294967295,ja=["no_match","match"],Ka=[void 0,"plain","\
-shared"];function Uf(e){return ut(e)}function Qn(e){let t=ze.of("statement",e,hn);t.map("statement",8);let n=t.key("iss",1).text("iss",nt),r=t.key("aud",3).text(
-"aud",nt),o=t.key("exp",4).uint("exp"),f=t.key("iat",6).uint("iat"),c=o-f;if(c<1n||c>Da)throw t.outOfRange("exp");let s=t.key("cti",7).bytes("cti",17),a=s[16]??
-Of;if(a>=Of)throw t.outOfRange("cti");let h=t.key("eat_nonce",10).bytes("eat_nonce",Dr,Pr);t.key("eat_profile",265).format("eat_profile",Ha),t.key("trefoil",Xt);
-let A=qa(t);t.finish("statement");let g=s.slice(0,16);return Object.freeze({issuer:n,audience:r,expiresAt:o,issuedAt:f,batchId:g,place:a,nonce:h,...A})}var Nr=11;
-function qa(e){let t=e.map("trefoil",Nr,Nr+1),n={suite:pn(e.key("suite",1)),tenant:e.key("tenant",2).bytes("tenant",16),account:e.key("account",3).bytes("accoun\
-t",32),requestDigest:e.key("request_digest",4).bytes("request_digest",32),decision:Lf(e.key("decision",5),"decision",ja),probeMode:Lf(e.key("probe_mode",6),"pro\
-be_mode",Ka),policyId:Hr(e.key("policy",7),"policy").number("policy.id",at),policyVersion:e.number("policy.version",at),fmrClass:e.key("fmr_class",8).number("fm\
-r_class",yn),embedder:Hr(e.key("model",9),"model").text("model.embedder",Bf),quantiser:e.text("model.quantiser",Bf),templateGeneration:e.key("template_generatio\
-n",10).number("template_generation",at),proof:_a(e.key("proof",11))};if(t===Nr)return{...n,reveal:void 0};let r=e.offset,o=za(e.key("reveal",12));if(n.proof===void 0)
+D),_};return{PRFaddr:H=>{if(!o)throw new Error("No sk seed");return c.prf++,h._cloneInto(g).update(H).update(o).digestInto(I),Z},PRFmsg:(H,j,D)=>(c.gen_message_random++,
+xf.create(t,H).update(j).update(D).digest().subarray(0,f)),Hmsg:(H,j,D,_)=>{c.hmsg++;let O=At(H.subarray(0,f),j.subarray(0,f),t.create().update(H.subarray(0,f)).
+update(j).update(D).digest());return C(O,_,t)},thash1:N(h,g,k,M).bind(null,1),thashN:N(A,E,T,P),clean:()=>{h.destroy(),A.destroy(),g.destroy(),E.destroy(),Q(k,T,
+I)}}},Da={isCompressed:!0,getContext:Ha(Ht,Ht)};var Tf=Na(Ra["128f"],Da);function Fr(e,t,n,[r,o],f){return Object.freeze({id:e,name:t,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:o,verifies:(s,a,h)=>s.length===r&&h.length===o&&f.verify(
+h,a,s)})}var Bt=Fr("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],zo),Vn=Fr("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],wf),Yn=Fr(
+"slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],Tf),Ot=[Bt,Vn,Yn];function Dt(e){return{"ml-dsa-65":e(Bt),"falcon-512-padded-r3":e(Vn),"slh\
+-dsa-sha2-128f":e(Yn)}}var Pa="trefoil:statement/2",nt=255,Dr=16,Pr=64,vf=64,ja=120n,hn=1024,Bf=32,Xt=-65537,yn=255,Ka=65535,at=4294967295,qa=["no_match","match"],_a=[void 0,"plain","\
+shared"];function Lf(e){return ut(e)}function Qn(e){let t=ze.of("statement",e,hn);t.map("statement",8);let n=t.key("iss",1).text("iss",nt),r=t.key("aud",3).text(
+"aud",nt),o=t.key("exp",4).uint("exp"),f=t.key("iat",6).uint("iat"),c=o-f;if(c<1n||c>ja)throw t.outOfRange("exp");let s=t.key("cti",7).bytes("cti",17),a=s[16]??
+Bf;if(a>=Bf)throw t.outOfRange("cti");let h=t.key("eat_nonce",10).bytes("eat_nonce",Dr,Pr);t.key("eat_profile",265).format("eat_profile",Pa),t.key("trefoil",Xt);
+let A=za(t);t.finish("statement");let g=s.slice(0,16);return Object.freeze({issuer:n,audience:r,expiresAt:o,issuedAt:f,batchId:g,place:a,nonce:h,...A})}var Nr=11;
+function za(e){let t=e.map("trefoil",Nr,Nr+1),n={suite:pn(e.key("suite",1)),tenant:e.key("tenant",2).bytes("tenant",16),account:e.key("account",3).bytes("accoun\
+t",32),requestDigest:e.key("request_digest",4).bytes("request_digest",32),decision:Of(e.key("decision",5),"decision",qa),probeMode:Of(e.key("probe_mode",6),"pro\
+be_mode",_a),policyId:Hr(e.key("policy",7),"policy").number("policy.id",at),policyVersion:e.number("policy.version",at),fmrClass:e.key("fmr_class",8).number("fm\
+r_class",yn),embedder:Hr(e.key("model",9),"model").text("model.embedder",vf),quantiser:e.text("model.quantiser",vf),templateGeneration:e.key("template_generatio\
+n",10).number("template_generation",at),proof:Va(e.key("proof",11))};if(t===Nr)return{...n,reveal:void 0};let r=e.offset,o=Ya(e.key("reveal",12));if(n.proof===void 0)
 throw e.outOfRange("reveal",r);return{...n,reveal:o}}function pn(e){let t=e.offset,n=e.uint("suite");if(n===1n)return 1;let r=`signature suite ${n} is unknown; \
-update the verifier`;throw e.error("suite","unknown-suite",r,t)}function Hr(e,t){return e.array(t,2),e}function Lf(e,t,n){let r=e.offset,o=e.uint(t),f=o<BigInt(
-n.length)?n[Number(o)]:void 0;if(f===void 0)throw e.outOfRange(t,r);return f}function _a(e){if(e.isNull()){e.null("proof");return}return e.array("proof",5),Object.
-freeze({circuit:e.number("proof.circuit",Pa),root:e.bytes("proof.root",32),level:e.number("proof.level",yn),epoch:e.number("proof.epoch",at),session:e.bytes("pr\
-oof.session",32)})}function za(e){Hr(e,"reveal");let t=e.offset,n=e.number("reveal.position",at);if(n===0)throw e.outOfRange("reveal.position",t);return Object.
-freeze({position:n,value:e.bytes("reveal.value",32)})}var Cf=63,gn=32,Rf=Ht(new Uint8Array);function Va(e){return Ht.create().update(Uint8Array.of(0)).update(e).digest()}function If(e,t){return Ht.create().update(Uint8Array.
-of(1)).update(e).update(t).digest()}function Ya(e,t,n,r){if(t<0n||t>=n)return;let o=t,f=n-1n,c=e;for(let s of r){if(f===0n)return;if((o&1n)===1n||o===f)for(c=If(
-s,c);(o&1n)===0n&&o!==0n;)o>>=1n,f>>=1n;else c=If(c,s);o>>=1n,f>>=1n}return f===0n?c:void 0}function Mf(e,t,n,r,o){let f=Ya(Va(e),t,n,r);return f!==void 0&&Ne(f,
-o)}var Nf="trefoil:seal/2",Qa=24*1024,Hf=1,Df=4,Pf=15,jf=395,jr=1,Ga=18,Ja=544,Wa=3,Lt=class e{header;signatures;constructor(t,n){this.header=Object.freeze(t),this.
-signatures=Object.freeze(n)}static decode(t){let n=ze.of("seal",t,Qa),r=e.read(n);return n.finish("seal"),r}static read(t){t.array("seal",4);let n=t.bytes("seal\
-.root",gn),r=Ff(t,Bt),o=Za(r.protectedHeader,n),f=c=>{let s=t.offset,{protectedHeader:a,signature:h}=Ff(t,c);if(Ne(a,Kf(o,c)))return h;throw t.error("seal.prote\
+update the verifier`;throw e.error("suite","unknown-suite",r,t)}function Hr(e,t){return e.array(t,2),e}function Of(e,t,n){let r=e.offset,o=e.uint(t),f=o<BigInt(
+n.length)?n[Number(o)]:void 0;if(f===void 0)throw e.outOfRange(t,r);return f}function Va(e){if(e.isNull()){e.null("proof");return}return e.array("proof",5),Object.
+freeze({circuit:e.number("proof.circuit",Ka),root:e.bytes("proof.root",32),level:e.number("proof.level",yn),epoch:e.number("proof.epoch",at),session:e.bytes("pr\
+oof.session",32)})}function Ya(e){Hr(e,"reveal");let t=e.offset,n=e.number("reveal.position",at);if(n===0)throw e.outOfRange("reveal.position",t);return Object.
+freeze({position:n,value:e.bytes("reveal.value",32)})}var If=63,gn=32,Cf=Ht(new Uint8Array);function Qa(e){return Ht.create().update(Uint8Array.of(0)).update(e).digest()}function Uf(e,t){return Ht.create().update(Uint8Array.
+of(1)).update(e).update(t).digest()}function Ga(e,t,n,r){if(t<0n||t>=n)return;let o=t,f=n-1n,c=e;for(let s of r){if(f===0n)return;if((o&1n)===1n||o===f)for(c=Uf(
+s,c);(o&1n)===0n&&o!==0n;)o>>=1n,f>>=1n;else c=Uf(c,s);o>>=1n,f>>=1n}return f===0n?c:void 0}function Rf(e,t,n,r,o){let f=Ga(Qa(e),t,n,r);return f!==void 0&&Ne(f,
+o)}var Ff="trefoil:seal/2",Ja=24*1024,Nf=1,Hf=4,Df=15,Pf=395,jr=1,Wa=18,Xa=544,Za=3,Lt=class e{header;signatures;constructor(t,n){this.header=Object.freeze(t),this.
+signatures=Object.freeze(n)}static decode(t){let n=ze.of("seal",t,Ja),r=e.read(n);return n.finish("seal"),r}static read(t){t.array("seal",4);let n=t.bytes("seal\
+.root",gn),r=Mf(t,Bt),o=ei(r.protectedHeader,n),f=c=>{let s=t.offset,{protectedHeader:a,signature:h}=Mf(t,c);if(Ne(a,jf(o,c)))return h;throw t.error("seal.prote\
 cted","wrong-identifier","the identifier does not match the content it names",s)};return new e(o,Dt(c=>c===Bt?r.signature:f(c)))}reference(){let{header:t}=this,
-n=new _e().array(4).bytes(t.keySetId);return qf(n,t),n.int(jr).bytes(t.root),{sealNumber:t.sealNumber,digest:ut(n.finish())}}isSignedBy(t,n){return t.verifies(n,
-Xa(this.header,t),this.signatures[t.id])}};function Xa(e,t){return new _e().array(4).text("Signature1").bytes(Kf(e,t)).bytes(new Uint8Array).bytes(e.root).finish()}
-function Kf(e,t){let n=new _e().map(4);return n.int(Hf).int(t.coseAlgorithm),n.int(Df).bytes(e.keySetId),qf(n.int(Pf),e),n.int(jf).int(jr).finish()}function qf(e,t){
-e.map(4),e.int(1).text(t.issuer),e.int(6).uint(t.time),e.int(265).text(Nf),e.int(Xt).map(t.restored===void 0?6:7),e.int(1).int(t.suite),e.int(2).uint(t.sealNumber),
+n=new _e().array(4).bytes(t.keySetId);return Kf(n,t),n.int(jr).bytes(t.root),{sealNumber:t.sealNumber,digest:ut(n.finish())}}isSignedBy(t,n){return t.verifies(n,
+$a(this.header,t),this.signatures[t.id])}};function $a(e,t){return new _e().array(4).text("Signature1").bytes(jf(e,t)).bytes(new Uint8Array).bytes(e.root).finish()}
+function jf(e,t){let n=new _e().map(4);return n.int(Nf).int(t.coseAlgorithm),n.int(Hf).bytes(e.keySetId),Kf(n.int(Df),e),n.int(Pf).int(jr).finish()}function Kf(e,t){
+e.map(4),e.int(1).text(t.issuer),e.int(6).uint(t.time),e.int(265).text(Ff),e.int(Xt).map(t.restored===void 0?6:7),e.int(1).int(t.suite),e.int(2).uint(t.sealNumber),
 e.int(3).bytes(t.previous),e.int(4).uint(t.treeSize),e.int(5).bytes(t.logRoot),e.int(6).array(t.vaults.length);for(let n of t.vaults)n===void 0?e.null():e.array(
-2).uint(n.generation).uint(n.restored);t.restored!==void 0&&e.int(7).array(2).uint(t.restored.first).uint(t.restored.time)}function Za(e,t){let n=new ze(e);n.map(
-"seal.protected",4),n.key("seal.alg",Hf).key("seal.alg",Bt.coseAlgorithm);let r=n.key("seal.kid",Df).bytes("seal.kid",32);n.key("seal.claims",Pf).map("seal.clai\
-ms",4);let o=n.key("seal.iss",1).text("seal.iss",nt),f=n.key("seal.iat",6).uint("seal.iat");n.key("seal.eat_profile",265).format("seal.eat_profile",Nf);let c=n.
+2).uint(n.generation).uint(n.restored);t.restored!==void 0&&e.int(7).array(2).uint(t.restored.first).uint(t.restored.time)}function ei(e,t){let n=new ze(e);n.map(
+"seal.protected",4),n.key("seal.alg",Nf).key("seal.alg",Bt.coseAlgorithm);let r=n.key("seal.kid",Hf).bytes("seal.kid",32);n.key("seal.claims",Df).map("seal.clai\
+ms",4);let o=n.key("seal.iss",1).text("seal.iss",nt),f=n.key("seal.iat",6).uint("seal.iat");n.key("seal.eat_profile",265).format("seal.eat_profile",Ff);let c=n.
 key("seal.trefoil",Xt).map("seal.trefoil",6,7),s=pn(n.key("seal.suite",1)),a=n.key("seal.number",2).uint("seal.number"),h=n.key("seal.previous",3).bytes("seal.p\
 revious",32),A=n.key("seal.tree_size",4).uint("seal.tree_size"),g=n.key("seal.log_root",5).bytes("seal.log_root",gn),E=Array.from({length:n.key("seal.vaults",6).
-array("seal.vaults",0,Wa)},()=>$a(n)),k=c===7?ei(n.key("seal.restored",7)):void 0;if(A===0n)throw n.outOfRange("seal.tree_size");if(a===0n&&h.some(U=>U!==0))throw n.
-outOfRange("seal.previous");if(a===0n&&!Ne(g,Rf))throw n.outOfRange("seal.log_root");if(k!==void 0&&(k.first>a||k.time>f))throw n.outOfRange("seal.restored");n.
-key("seal.vds",jf).key("seal.vds",jr),n.finish("seal.protected");let T=Object.freeze(E);return{issuer:o,keySetId:r,sealNumber:a,previous:h,logRoot:g,treeSize:A,
-root:t,time:f,suite:s,vaults:T,restored:k}}function $a(e){if(e.isNull()){e.null("seal.vault");return}e.array("seal.vault",2);let t=e.uint("seal.vault.generation");
-return Object.freeze({generation:t,restored:e.uint("seal.vault.restored")})}function ei(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.
-freeze({first:t,time:e.uint("seal.restored.time")})}function Ff(e,t){e.tag("seal.receipt",Ga),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,Ja);return e.
-map("seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,signature:e.bytes("seal.signature",t.signatureBytes)}}var ti="trefoil:attestation/1",ni=28*1024,Kr=6;function Pt(e){let t=ze.of("attestation",e,ni),n=t.map("attestation",Kr,Kr+1);t.key("format",0).format("format",ti);
+array("seal.vaults",0,Za)},()=>ti(n)),k=c===7?ni(n.key("seal.restored",7)):void 0;if(A===0n)throw n.outOfRange("seal.tree_size");if(a===0n&&h.some(I=>I!==0))throw n.
+outOfRange("seal.previous");if(a===0n&&!Ne(g,Cf))throw n.outOfRange("seal.log_root");if(k!==void 0&&(k.first>a||k.time>f))throw n.outOfRange("seal.restored");n.
+key("seal.vds",Pf).key("seal.vds",jr),n.finish("seal.protected");let T=Object.freeze(E);return{issuer:o,keySetId:r,sealNumber:a,previous:h,logRoot:g,treeSize:A,
+root:t,time:f,suite:s,vaults:T,restored:k}}function ti(e){if(e.isNull()){e.null("seal.vault");return}e.array("seal.vault",2);let t=e.uint("seal.vault.generation");
+return Object.freeze({generation:t,restored:e.uint("seal.vault.restored")})}function ni(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.
+freeze({first:t,time:e.uint("seal.restored.time")})}function Mf(e,t){e.tag("seal.receipt",Wa),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,Xa);return e.
+map("seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,signature:e.bytes("seal.signature",t.signatureBytes)}}var ri="trefoil:attestation/1",oi=28*1024,Kr=6;function Pt(e){let t=ze.of("attestation",e,oi),n=t.map("attestation",Kr,Kr+1);t.key("format",0).format("format",ri);
 let r=t.key("statement",1).bytes("statement",1,hn),o=t.key("tree_size",2).uint("tree_size"),f=t.key("leaf_index",3).uint("leaf_index"),c=t.key("path",4).array("\
-path",0,Cf),s=Array.from({length:c},()=>t.bytes("path",gn)),a=ri(t),h=n===Kr?void 0:oi(t.key("device",7));return t.finish("attestation"),{statement:r,treeSize:o,
-leafIndex:f,path:s,evidence:a,device:h}}function ri(e){let t=e.offset,n=e.int("seal");if(n===5n)return{form:"full",seal:Lt.read(e)};if(n!==6n)throw e.unexpectedKey(
-"seal",5,n,t);return e.array("seal_reference",2),{form:"compact",reference:{sealNumber:e.uint("seal_reference.number"),digest:e.bytes("seal_reference.digest",32)}}}
-function oi(e){return e.array("device",2),{accountKey:e.bytes("device.account_key",Vo),signature:e.bytes("device.signature",Yo)}}var ve=class extends Error{name="JsonError"},fi=8,ci=(1n<<64n)-1n;function _f(e){let t=new qr(e),n=t.value(fi);return t.finish(),n}var qr=class{#t;#e=0;constructor(t){
+path",0,If),s=Array.from({length:c},()=>t.bytes("path",gn)),a=fi(t),h=n===Kr?void 0:Qo(t.key("device",7));return t.finish("attestation"),{statement:r,treeSize:o,
+leafIndex:f,path:s,evidence:a,device:h}}function fi(e){let t=e.offset,n=e.int("seal");if(n===5n)return{form:"full",seal:Lt.read(e)};if(n!==6n)throw e.unexpectedKey(
+"seal",5,n,t);return e.array("seal_reference",2),{form:"compact",reference:{sealNumber:e.uint("seal_reference.number"),digest:e.bytes("seal_reference.digest",32)}}}var ve=class extends Error{name="JsonError"},ci=8,si=(1n<<64n)-1n;function qf(e){let t=new qr(e),n=t.value(ci);return t.finish(),n}var qr=class{#t;#e=0;constructor(t){
 this.#t=t}#n(t){return new ve(`unexpected JSON at character ${this.#e}: ${t}`)}#r(){for(;` 	
 \r`.includes(this.#t[this.#e]??"end");)this.#e+=1;return this.#t[this.#e]??""}#o(t){return this.#r()!==t?!1:(this.#e+=1,!0)}finish(){if(this.#r()!=="")throw this.#n(
 "the text must end here")}value(t){if(t===0)throw this.#n("nested too deeply");let n=this.#r();return n==="{"?this.#f(t):n==="["?this.#s(t):n==='"'?this.#c():this.#t.
@@ -929,108 +929,108 @@ startsWith("null",this.#e)?(this.#e+=4,null):this.#a()}#f(t){let n=new Map;if(th
  belongs here");let r=this.#c();if(n.has(r))throw this.#n(`field ${JSON.stringify(r)} is repeated`);if(!this.#o(":"))throw this.#n("a colon belongs here");n.set(
 r,this.value(t-1))}while(this.#o(","));if(!this.#o("}"))throw this.#n("a comma or a closing brace belongs here");return n}#s(t){let n=[];if(this.#e+=1,this.#o("\
 ]"))return n;do n.push(this.value(t-1));while(this.#o(","));if(!this.#o("]"))throw this.#n("a comma or a closing bracket belongs here");return n}#c(){let t=this.#e+
-1;for(;t<this.#t.length&&this.#t[t]!=='"';)t+=this.#t[t]==="\\"?2:1;let n=si(this.#t.slice(this.#e,t+1));if(n===void 0)throw this.#n("a string of Unicode charac\
+1;for(;t<this.#t.length&&this.#t[t]!=='"';)t+=this.#t[t]==="\\"?2:1;let n=ai(this.#t.slice(this.#e,t+1));if(n===void 0)throw this.#n("a string of Unicode charac\
 ters belongs here");return this.#e=t+1,n}#a(){let t=/(?:0|[1-9][0-9]{0,19})(?![0-9.eE])/y;t.lastIndex=this.#e;let n=t.exec(this.#t)?.[0];if(n===void 0||BigInt(n)>
-ci)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function si(e){try{let t=JSON.
-parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var _r="trefoil:trust-root/1",Qf="trefoil:key-set/1",zf=64,Vf=512*1024,ai=320*1024,Gf=4,Jf={version:1n,previous:new Uint8Array(32),cosignatures:[]},Xe=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
+si)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function ai(e){try{let t=JSON.
+parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var _r="trefoil:trust-root/1",Yf="trefoil:key-set/1",_f=64,zf=512*1024,ii=320*1024,Qf=4,Gf={version:1n,previous:new Uint8Array(32),cosignatures:[]},Xe=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
 this.issuer=t,this.keySets=Object.freeze(n),this.version=r.version,this.previous=r.previous,this.cosignatures=Object.freeze(r.cosignatures),Object.freeze(this)}digest(){
-let t=this.version===1n,n=new _e().array(t?3:5).text(_r).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){$f(n.array(3),r);let{status:o}=r;
+let t=this.version===1n,n=new _e().array(t?3:5).text(_r).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){Zf(n.array(3),r);let{status:o}=r;
 n.int(["active","retired","revoked"].indexOf(o.state)).uint(o.state==="active"?0n:o.since)}return t||n.uint(this.version).bytes(this.previous),ut(n.finish())}keySet(t){
-return this.keySets.find(n=>Ne(n.id,t))}static decode(t){let n=ze.of("trust_root",t,ai),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
-oot");n.format("trust_root.format",_r);let o=n.text("trust_root.issuer",nt),f=n.array("trust_root.key_sets",1,zf),c=Array.from({length:f},()=>ui(n));if(Yf(c))throw n.
-outOfRange("trust_root.key_sets");let s=r===3?Jf:bi(n);return n.finish("trust_root"),new e(o,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
-a trust root in text form is a string");if(t.length>Vf||It(t).length>Vf)throw new ve("the JSON text is too long; pass exactly one object");let n=_f(t),[r,o,f]=zr(
-n,["format","issuer","key_sets"],...Wf);if(r!==_r)throw new ve("unknown format or version; update this program");if(typeof o!="string"||!Ln(o,nt))throw new ve("\
-the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(f)||f.length<1||f.length>zf)throw new ve("a trust root holds 1 to 64 key sets");
-let c=f.map(hi);if(Yf(c))throw new ve("a key set is listed twice; list it once with its current status");return new e(o,c,ii(n))}},Wf=["version","previous","cos\
-ignatures"];function ii(e){let[t,n,r]=Wf.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return Jf;let o=typeof n=="string"?Xf(n):void 0;if(typeof t!="bi\
-gint"||t<2n||o===void 0||!Array.isArray(r))throw new ve("version 1 has neither version, previous nor cosignatures; later ones have all three");if(r.length>Gf)throw new ve(
-"a trust root has at most 4 cosignatures");let f=r.map(di);return{version:t,previous:o,cosignatures:f}}function di(e){let[t,...n]=zr(e,["key_set",...Ot.map(f=>f.
-id)]),r=typeof t=="string"?Xf(t):void 0;if(r===void 0)throw new ve("a key set's id is 64 lower-case hexadecimal digits");let o=Dt(f=>ec(n[Ot.indexOf(f)],f,f.signatureBytes));
-return{keySetId:r,signatures:o}}function Xf(e){if(/^[0-9a-f]{64}$/.test(e))return Uint8Array.from({length:32},(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function bi(e){
-let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),o=e.array("trust_root.cosignatures",0,Gf),f=Array.from({length:o},()=>(e.array(
+return this.keySets.find(n=>Ne(n.id,t))}static decode(t){let n=ze.of("trust_root",t,ii),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
+oot");n.format("trust_root.format",_r);let o=n.text("trust_root.issuer",nt),f=n.array("trust_root.key_sets",1,_f),c=Array.from({length:f},()=>li(n));if(Vf(c))throw n.
+outOfRange("trust_root.key_sets");let s=r===3?Gf:ui(n);return n.finish("trust_root"),new e(o,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
+a trust root in text form is a string");if(t.length>zf||It(t).length>zf)throw new ve("the JSON text is too long; pass exactly one object");let n=qf(t),[r,o,f]=zr(
+n,["format","issuer","key_sets"],...Jf);if(r!==_r)throw new ve("unknown format or version; update this program");if(typeof o!="string"||!Ln(o,nt))throw new ve("\
+the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(f)||f.length<1||f.length>_f)throw new ve("a trust root holds 1 to 64 key sets");
+let c=f.map(yi);if(Vf(c))throw new ve("a key set is listed twice; list it once with its current status");return new e(o,c,di(n))}},Jf=["version","previous","cos\
+ignatures"];function di(e){let[t,n,r]=Jf.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return Gf;let o=typeof n=="string"?Wf(n):void 0;if(typeof t!="bi\
+gint"||t<2n||o===void 0||!Array.isArray(r))throw new ve("version 1 has neither version, previous nor cosignatures; later ones have all three");if(r.length>Qf)throw new ve(
+"a trust root has at most 4 cosignatures");let f=r.map(bi);return{version:t,previous:o,cosignatures:f}}function bi(e){let[t,...n]=zr(e,["key_set",...Ot.map(f=>f.
+id)]),r=typeof t=="string"?Wf(t):void 0;if(r===void 0)throw new ve("a key set's id is 64 lower-case hexadecimal digits");let o=Dt(f=>$f(n[Ot.indexOf(f)],f,f.signatureBytes));
+return{keySetId:r,signatures:o}}function Wf(e){if(/^[0-9a-f]{64}$/.test(e))return Uint8Array.from({length:32},(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function ui(e){
+let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),o=e.array("trust_root.cosignatures",0,Qf),f=Array.from({length:o},()=>(e.array(
 "trust_root.cosignature",4),{keySetId:e.bytes("trust_root.cosignature.key_set",32),signatures:Dt(s=>e.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<
-2n)throw e.outOfRange("trust_root.version",t);return{version:n,previous:r,cosignatures:f}}function Yf(e){return new Set(e.map(t=>mt(t.id))).size!==e.length}function Zf(e){
-let t=new _e;return $f(t,e),Object.freeze({id:ut(t.finish()),...e})}function $f(e,t){e.array(6).text(Qf);for(let n of Ot)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).
-uint(t.notAfter)}function ui(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.format("key_set.format",Qf);let t=Dt(h=>e.bytes(`key_set.${h.id}`,h.publicKeyBytes)),
+2n)throw e.outOfRange("trust_root.version",t);return{version:n,previous:r,cosignatures:f}}function Vf(e){return new Set(e.map(t=>mt(t.id))).size!==e.length}function Xf(e){
+let t=new _e;return Zf(t,e),Object.freeze({id:ut(t.finish()),...e})}function Zf(e,t){e.array(6).text(Yf);for(let n of Ot)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).
+uint(t.notAfter)}function li(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.format("key_set.format",Yf);let t=Dt(h=>e.bytes(`key_set.${h.id}`,h.publicKeyBytes)),
 n=e.uint("key_set.not_before"),r=e.offset,o=e.uint("key_set.not_after");if(n>=o)throw e.outOfRange("key_set.not_after",r);let f=e.offset,c=e.uint("trust_root.st\
-atus"),s=e.uint("trust_root.since"),a=li(c,s);if(a===void 0)throw e.outOfRange("trust_root.status",f);return Zf({publicKeys:t,notBefore:n,notAfter:o,status:a})}
-function li(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"retired",since:t};if(e===2n)return{state:"revoked",since:t}}function hi(e){let t=[
-"id","status","not_before","not_after",...Ot.map(A=>A.id)],[n,r,o,f,...c]=zr(e,t,"since"),s=e.get("since")??null,a=Dt(A=>pi(c[Ot.indexOf(A)],A));if(typeof o!="b\
-igint"||typeof f!="bigint"||o>=f)throw new ve("a key set's not_before must be earlier than its not_after");let h=Zf({publicKeys:a,notBefore:o,notAfter:f,status:yi(
-r,s)});if(mt(h.id)===n)return h;throw new ve("a key set's id does not match its keys; fetch the file again")}function yi(e,t){if(e==="active"&&t===null)return{state:e};
-if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,since:t};throw new ve("status is active without since, or retired or revoked with since")}function pi(e,t){
-return ec(e,t,t.publicKeyBytes)}function ec(e,t,n){let r=typeof e=="string"?Bn(e):void 0;if(r?.length!==n)throw new ve(`${t.id} is not unpadded base64url of the\
+atus"),s=e.uint("trust_root.since"),a=hi(c,s);if(a===void 0)throw e.outOfRange("trust_root.status",f);return Xf({publicKeys:t,notBefore:n,notAfter:o,status:a})}
+function hi(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"retired",since:t};if(e===2n)return{state:"revoked",since:t}}function yi(e){let t=[
+"id","status","not_before","not_after",...Ot.map(A=>A.id)],[n,r,o,f,...c]=zr(e,t,"since"),s=e.get("since")??null,a=Dt(A=>gi(c[Ot.indexOf(A)],A));if(typeof o!="b\
+igint"||typeof f!="bigint"||o>=f)throw new ve("a key set's not_before must be earlier than its not_after");let h=Xf({publicKeys:a,notBefore:o,notAfter:f,status:pi(
+r,s)});if(mt(h.id)===n)return h;throw new ve("a key set's id does not match its keys; fetch the file again")}function pi(e,t){if(e==="active"&&t===null)return{state:e};
+if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,since:t};throw new ve("status is active without since, or retired or revoked with since")}function gi(e,t){
+return $f(e,t,t.publicKeyBytes)}function $f(e,t,n){let r=typeof e=="string"?Bn(e):void 0;if(r?.length!==n)throw new ve(`${t.id} is not unpadded base64url of the\
  right length`);return r}function zr(e,t,...n){if(!(e instanceof Map))throw new ve("unexpected JSON: an object belongs here");for(let r of e.keys())if(!n.includes(
 r)&&!t.includes(r))throw new ve(`unexpected JSON: unknown field${/^[\w.-]{1,16}$/.test(r)?` ${r}`:""}`);return t.map(r=>{if(!e.has(r))throw new ve(`unexpected J\
-SON: field ${r} is missing`);return e.get(r)})}var gi=60,Vr=10,Yr=Symbol("trefoil: dangerous: any nonce"),tc={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,accountKeyId:!1,requestDigest:!1,decision:!1,
-probeMode:!1,proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},Zt=class{trustRoot;audience;nonce;tenant;account;accountKeyId;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
-mi(t);let{trustRoot:n,audience:r,nonce:o,tenant:f,account:c,accountKeyId:s,requestDigest:a}=t,{decision:h="match",probeMode:A,proofLevel:g,policyVersion:E,fmrClass:k=0}=t,
-{acceptNoProof:T=!1,clockSkew:U=Vr}=t;if(!(n instanceof Xe))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!Ln(r,nt))throw new TypeError(
+SON: field ${r} is missing`);return e.get(r)})}var mi=60,Vr=10,Yr=Symbol("trefoil: dangerous: any nonce"),ec={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,accountKey:!1,requestDigest:!1,decision:!1,
+probeMode:!1,proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},Zt=class{trustRoot;audience;nonce;tenant;account;accountKey;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
+wi(t);let{trustRoot:n,audience:r,nonce:o,tenant:f,account:c,accountKey:s,requestDigest:a}=t,{decision:h="match",probeMode:A,proofLevel:g,policyVersion:E,fmrClass:k=0}=t,
+{acceptNoProof:T=!1,clockSkew:I=Vr}=t;if(!(n instanceof Xe))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!Ln(r,nt))throw new TypeError(
 "audience must be text of 1 to 255 bytes without control characters");if(h!=="match"&&h!=="any")throw new TypeError('decision must be "match" or "any"');if(A!==
 void 0&&A!=="plain"&&A!=="shared")throw new TypeError('probeMode must be "plain" or "shared"');if(typeof T!="boolean")throw new TypeError("acceptNoProof must be\
  true or false");if(T&&g!==void 0)throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");this.trustRoot=n,this.audience=
-r,this.nonce=o===Yr?o:mn("nonce",o,Dr,Pr),this.tenant=f===void 0?void 0:mn("tenant",f,16),this.account=c===void 0?void 0:mn("account",c,32),this.accountKeyId=s===
-void 0?void 0:mn("accountKeyId",s,32),this.requestDigest=a===void 0?void 0:mn("requestDigest",a,32),this.decision=h==="any"?void 0:h,this.probeMode=A,this.proofLevel=
+r,this.nonce=o===Yr?o:mn("nonce",o,Dr,Pr),this.tenant=f===void 0?void 0:mn("tenant",f,16),this.account=c===void 0?void 0:mn("account",c,32),this.accountKey=s===
+void 0?void 0:mn("accountKey",s,32),this.requestDigest=a===void 0?void 0:mn("requestDigest",a,32),this.decision=h==="any"?void 0:h,this.probeMode=A,this.proofLevel=
 T?void 0:wn("proofLevel",g??0,yn),this.policyVersion=E===void 0?void 0:Object.freeze({id:wn("policyVersion.id",E.id,at),version:wn("policyVersion.version",E.version,
-at)}),this.fmrClass=wn("fmrClass",k,yn),this.clockSkew=BigInt(wn("clockSkew",U,gi)),Object.freeze(this)}};function mi(e){for(let[t,n]of Object.entries(e)){if(!Object.
-hasOwn(tc,t))throw new TypeError(`unknown requirement ${t}; correct its name`);if(n==null)throw new TypeError(`requirement ${t} has no value; leave it out where\
- it is not required`)}for(let[t,n]of Object.entries(tc))if(n&&!Object.hasOwn(e,t))throw new TypeError(`requirement ${t} is missing`)}function mn(e,t,n,r=n){if(!Kt(
+at)}),this.fmrClass=wn("fmrClass",k,yn),this.clockSkew=BigInt(wn("clockSkew",I,mi)),Object.freeze(this)}};function wi(e){for(let[t,n]of Object.entries(e)){if(!Object.
+hasOwn(ec,t))throw new TypeError(`unknown requirement ${t}; correct its name`);if(n==null)throw new TypeError(`requirement ${t} has no value; leave it out where\
+ it is not required`)}for(let[t,n]of Object.entries(ec))if(n&&!Object.hasOwn(e,t))throw new TypeError(`requirement ${t} is missing`)}function mn(e,t,n,r=n){if(!Kt(
 t)||t.length<n||t.length>r){let o=n===r?`${n}`:`${n} to ${r}`;throw new TypeError(`${e} must be a Uint8Array of ${o} bytes`)}return new Uint8Array(t)}function wn(e,t,n){
 if(!Number.isInteger(t)||t<0||t>n)throw new RangeError(`${e} must be a whole number from 0 to ${n}`);return t}function Ze(e){let t=new Date(Number(e)*1e3),n=Number.isNaN(t.getTime())?"":t.toISOString();return/^\d{4}-/.test(n)?n.replace(".000Z","Z"):String(e)}var je=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
 return t.problem==="unknown-suite"?new e("unknown-suite",t.explanation,{cause:t}):new e("malformed",`not a valid attestation: ${t.message}`,{cause:t})}static signature(t){
-return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var wi=[Vn,Bt,Yn],rc,nc=class e{statement;statementDigest;leafIndex;seal;accountKeyId;constructor(...t){[this.statement,this.statementDigest,this.leafIndex,this.
-seal,this.accountKeyId]=t,Object.freeze(this)}static{rc=(...t)=>new e(...t)}};function oc(e,t,n){return cc(t,n),sc(e,void 0,t,n)}function fc(e,t,n,r){return cc(
-n,r),Gn(t),sc(e,t,n,r)}function xi(e,t){if(Gn(e),!(t instanceof Xe))throw new TypeError("trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)
-throw Jn(n.issuer);let{publicKeys:r}=Ti(n,t);for(let o of wi)if(!e.isSignedBy(o,r[o.id]))throw je.signature(o)}function cc(e,t){if(!(e instanceof Zt))throw new TypeError(
+return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var xi=[Vn,Bt,Yn],nc,tc=class e{statement;statementDigest;leafIndex;seal;accountKey;constructor(...t){[this.statement,this.statementDigest,this.leafIndex,this.seal,
+this.accountKey]=t,Object.freeze(this)}static{nc=(...t)=>new e(...t)}};function rc(e,t,n){return fc(t,n),cc(e,void 0,t,n)}function oc(e,t,n,r){return fc(n,r),Gn(
+t),cc(e,t,n,r)}function Ai(e,t){if(Gn(e),!(t instanceof Xe))throw new TypeError("trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Jn(
+n.issuer);let{publicKeys:r}=vi(n,t);for(let o of xi)if(!e.isSignedBy(o,r[o.id]))throw je.signature(o)}function fc(e,t){if(!(e instanceof Zt))throw new TypeError(
 "policy must be a Policy");Qr(t)}function Gn(e){if(!(e instanceof Lt))throw new TypeError("seal must be a Seal; make one with Seal.decode")}function Qr(e){if(!Number.
 isSafeInteger(e)||e<0)throw new RangeError("now must be whole Unix seconds")}function xn(e){try{return e()}catch(t){throw t instanceof Ge?je.undecodable(t):t}}function Gr({
 evidence:e},t,n){if(t===void 0){if(e.form==="full")return e.seal;let{sealNumber:c}=e.reference,s=`compact ${n}; fetch seal ${c} from the issuer and pass it too`;
 throw new je("seal-needed",s,{seal:e.reference})}let r=e.form==="full"?e.seal.reference():e.reference,o=t.reference();if(r.sealNumber===o.sealNumber&&Ne(r.digest,
 o.digest))return t;let f=`the seal passed is not the one named; fetch seal ${r.sealNumber} from the issuer`;throw new je("other-seal",f,{seal:r})}function Jr({statement:e,
 leafIndex:t,treeSize:n,path:r},o,f,c,s){let{header:a}=c,h=o==="receipt"?"change":"statement";ae(a.suite!==f,"suite-mismatch",`${h} and seal name different suite\
-s; do not accept`),ae(a.treeSize!==n,"tree-size-mismatch",`${o} and seal name different tree sizes; do not accept`);let A=Uf(e);return ae(!Mf(A,t,n,r,a.root),"n\
-ot-in-tree",`the ${h} is not in the sealed tree; do not accept`),xi(c,s),A}function ae(e,t,n){if(e)throw new je(t,n)}function sc(e,t,n,r){let o=xn(()=>Pt(e)),f=Gr(
-o,t,"attestation"),c=xn(()=>Qn(o.statement)),{header:s}=f;Ai(c,n),Ei(c,n),ki(c,s,n.clockSkew,BigInt(r));let a=Si(c,o.device,n.accountKeyId),h=Jr(o,"attestation",
-c.suite,f,n.trustRoot);return rc(c,h,o.leafIndex,s,a)}function Jn(e){return new je("issuer",`issued by ${e}, not by the trust root's issuer; do not accept`)}function Ai(e,t){
+s; do not accept`),ae(a.treeSize!==n,"tree-size-mismatch",`${o} and seal name different tree sizes; do not accept`);let A=Lf(e);return ae(!Rf(A,t,n,r,a.root),"n\
+ot-in-tree",`the ${h} is not in the sealed tree; do not accept`),Ai(c,s),A}function ae(e,t,n){if(e)throw new je(t,n)}function cc(e,t,n,r){let o=xn(()=>Pt(e)),f=Gr(
+o,t,"attestation"),c=xn(()=>Qn(o.statement)),{header:s}=f;Ei(c,n),Si(c,n),Ti(c,s,n.clockSkew,BigInt(r));let a=ki(c,o.device,n.accountKey),h=Jr(o,"attestation",c.
+suite,f,n.trustRoot);return nc(c,h,o.leafIndex,s,a)}function Jn(e){return new je("issuer",`issued by ${e}, not by the trust root's issuer; do not accept`)}function Ei(e,t){
 let{issuer:n,audience:r}=e,{nonce:o,tenant:f,account:c,requestDigest:s}=t;if(n!==t.trustRoot.issuer)throw Jn(n);ae(r!==t.audience,"audience",`made for ${r}, not\
  for this relying party; do not accept`),ae(o!==Yr&&!Ne(o,e.nonce),"nonce","the nonce is not the one issued; treat as a replay"),ae(f!==void 0&&!Ne(f,e.tenant),
 "tenant","another tenant than required; do not accept"),ae(c!==void 0&&!Ne(c,e.account),"account","another account than required; do not accept"),ae(s!==void 0&&
-!Ne(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Ei(e,t){let{decision:n,probeMode:r,proof:o,policyId:f,policyVersion:c,
+!Ne(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Si(e,t){let{decision:n,probeMode:r,proof:o,policyId:f,policyVersion:c,
 fmrClass:s}=e,{proofLevel:a,policyVersion:h}=t;ae(t.decision!==void 0&&t.decision!==n,"decision",`the decision is ${n}; nobody was authenticated`),ae(t.probeMode!==
 void 0&&t.probeMode!==r,"probe-mode",`probe mode ${r} is not the required one`),ae(a!==void 0&&o===void 0,"no-proof","no credential proof: the tenant's applicat\
 ion alone vouched for the request; do not accept, unless your policy says that this is enough"),ae(a!==void 0&&o!==void 0&&o.level<a,"proof-level","the credenti\
 al proof is below the required level; ask for a step-up"),ae(h!==void 0&&(f!==h.id||c<h.version),"policy-version","made under another policy or an older version\
-; authenticate again"),ae(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than required`)}function Si(e,t,n){if(n!==void 0&&e.proof===void 0)throw new je(
+; authenticate again"),ae(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than required`)}function ki(e,t,n){if(n!==void 0&&e.proof===void 0)throw new je(
 "no-proof","no credential proof, and so nothing of the account's device; do not accept");if(t===void 0){ae(n!==void 0,"no-device-signature","the account's devic\
-e did not sign this login; do not accept, a stolen service can say it too");return}let r=Qo(t.accountKey);return ae(n!==void 0&&!Ne(n,r),"account-key","signed w\
-ith another key than the account's; do not accept"),ae(!Go(e,t),"device-signature","the device's signature is not of this login; do not accept"),r}function ki(e,t,n,r){
-let{issuedAt:o,expiresAt:f}=e,c=r+n;ae(o>c,"not-yet-valid",`issued at ${Ze(o)}, in the future; check the clocks`),ae(r>=f+n,"expired",`expired at ${Ze(f)}; auth\
-enticate again`),ae(t.time>c||t.time+n<o,"seal-time",`sealed at ${Ze(t.time)}, before its statement or in the future`)}function Ti(e,t){let{keySetId:n,time:r}=e,
-o=`key set ${mt(n)}`,f=t.keySet(n);if(f===void 0){let h=`${o} is not in the trust root; update it from the issuer`;throw new je("unknown-key-set",h)}let{status:c,
-notBefore:s,notAfter:a}=f;if(c.state!=="active"){let{state:h,since:A}=c;ae(h==="revoked","revoked-key-set",`${o} is revoked since ${Ze(A)}; do not accept`),ae(r>=
-A,"retired-key-set",`${o} was retired at ${Ze(A)}, before this seal; do not accept`)}return ae(r<s||r>=a,"key-set-validity",`sealed at ${Ze(r)}, outside the val\
-idity of ${o}`),f}var ac=255,vi=64,Bi="trefoil:change/1";function pt(e,t){return n=>n.bytes(`what.${e}`,t)}function yt(e,t=at){return n=>n.number(`what.${e}`,t)}function ic(e){return t=>t.
-uint(`what.${e}`)}var Wn=pt("handle",32),An=yt("generation"),dc=pt("consent",32),bc=pt("digest",32),uc=pt("session",32),lc=pt("key",8),hc=yt("epoch"),Xn=pt("ope\
-rator",8),yc=yt("token");function Oi(e){let t=e.offset,n=wc(e.uint("what.action"));if(n===void 0||n==="refused")throw e.outOfRange("what.action",t);return n}var mc={
-enrolled:{handle:Wn,generation:An,consent:dc},erased:{handle:Wn,generation:An},root_published:{generation:An,generationMin:yt("generation_min"),root:pt("root",32),
-head:pt("head",32)},policy_changed:{policyId:yt("policy_id"),policyVersion:yt("policy_version"),policyDigest:bc},session_opened:{session:uc,expiresAt:ic("expire\
-s_at")},session_ended:{session:uc},tenant_created:{policyDigest:bc},tenant_disabled:{},tenant_enabled:{},api_key_created:{apiKey:lc,scopes:yt("scopes",ac)},api_key_revoked:{
-apiKey:lc},issuer_key_registered:{issuerKey:pt("key",32)},key_rotation_begun:{epoch:hc},key_rotation_ended:{epoch:hc},malformed_reset:{},operator_created:{operator:Xn,
-role:yt("role",ac)},operator_revoked:{operator:Xn},operator_token_created:{operator:Xn,token:yc},operator_token_revoked:{operator:Xn,token:yc},refused:{action:Oi},
-tenant_deleted:{templates:ic("templates")},attempts_reset:{},replaced:{handle:Wn,generation:An,replaced:yt("replaced"),consent:dc},revoked:{handle:Wn,generation:An}},
-pc=Object.keys(mc);function wc(e){return e>BigInt(pc.length)?void 0:pc[Number(e)-1]}function xc(e){let t=ze.of("change",e,hn);t.map("change",5);let n=t.key("iss",1).text("iss",nt),r=t.key("iat",6).uint("iat"),o=t.key("cti",7).bytes("cti",16);t.
-key("eat_profile",265).format("eat_profile",Bi);let f=t.key("trefoil",Xt).map("trefoil",4,5),c=pn(t.key("suite",1)),s=t.key("tenant",2).bytes("tenant",16),a=t.key(
-"kind",3).uint("kind"),h=Object.freeze(Ui(a,t.key("what",4))),A=f===5?Object.freeze(Li(t.key("by",5))):void 0;return t.finish("change"),Object.freeze({suite:c,issuer:n,
-tenant:s,changedAt:r,salt:o,what:h,by:A})}function Li(e){return e.array("by",2),{operator:e.bytes("by.operator",8),name:e.text("by.name",vi)}}function Ac(e){try{
-return xc(Pt(e).statement)}catch(t){if(t instanceof Ge)return;throw t}}function Ui(e,t){let n=wc(e);if(n===void 0)throw t.outOfRange("kind");let r=Object.entries(
-mc[n]);return t.array("what",r.length),{kind:n,...Object.fromEntries(r.map(([o,f])=>[o,f(t)]))}}var Ec,gc=class e{change;digest;leafIndex;seal;constructor(t,n,r,o){
-this.change=t,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(this)}static{Ec=(...t)=>new e(...t)}};function Sc(e,t,n,r){return Tc(t,n,r),vc(e,void 0,t,
-n,r)}function kc(e,t,n,r,o){return Tc(n,r,o),Gn(t),vc(e,t,n,r,o)}function Tc(e,t,n){if(!(e instanceof Xe))throw new TypeError("trustRoot must be a TrustRoot");if(t!==
-void 0&&!(Kt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");Qr(n)}function vc(e,t,n,r,o){let f=xn(()=>Pt(e)),c=Gr(
-f,t,"receipt"),s=xn(()=>xc(f.statement)),{header:a}=c;if(s.issuer!==n.issuer)throw Jn(s.issuer);ae(r!==void 0&&!Ne(s.tenant,r),"tenant","another tenant than req\
+e did not sign this login; do not accept, a stolen service can say it too");return}let r=Vo(t);return ae(n!==void 0&&!Ne(n,r),"account-key","signed with another\
+ key than the account's; do not accept"),ae(!Yo(e,t),"device-signature","the device's signature is not of this login; do not accept"),r}function Ti(e,t,n,r){let{
+issuedAt:o,expiresAt:f}=e,c=r+n;ae(o>c,"not-yet-valid",`issued at ${Ze(o)}, in the future; check the clocks`),ae(r>=f+n,"expired",`expired at ${Ze(f)}; authenti\
+cate again`),ae(t.time>c||t.time+n<o,"seal-time",`sealed at ${Ze(t.time)}, before its statement or in the future`)}function vi(e,t){let{keySetId:n,time:r}=e,o=`\
+key set ${mt(n)}`,f=t.keySet(n);if(f===void 0){let h=`${o} is not in the trust root; update it from the issuer`;throw new je("unknown-key-set",h)}let{status:c,notBefore:s,
+notAfter:a}=f;if(c.state!=="active"){let{state:h,since:A}=c;ae(h==="revoked","revoked-key-set",`${o} is revoked since ${Ze(A)}; do not accept`),ae(r>=A,"retired\
+-key-set",`${o} was retired at ${Ze(A)}, before this seal; do not accept`)}return ae(r<s||r>=a,"key-set-validity",`sealed at ${Ze(r)}, outside the validity of ${o}`),
+f}var sc=255,Bi=64,Oi="trefoil:change/1";function pt(e,t){return n=>n.bytes(`what.${e}`,t)}function yt(e,t=at){return n=>n.number(`what.${e}`,t)}function ac(e){return t=>t.
+uint(`what.${e}`)}var Wn=pt("handle",32),An=yt("generation"),ic=pt("consent",32),dc=pt("digest",32),bc=pt("session",32),uc=pt("key",8),lc=yt("epoch"),Xn=pt("ope\
+rator",8),hc=yt("token");function Li(e){let t=e.offset,n=mc(e.uint("what.action"));if(n===void 0||n==="refused")throw e.outOfRange("what.action",t);return n}var gc={
+enrolled:{handle:Wn,generation:An,consent:ic},erased:{handle:Wn,generation:An},root_published:{generation:An,generationMin:yt("generation_min"),root:pt("root",32),
+head:pt("head",32)},policy_changed:{policyId:yt("policy_id"),policyVersion:yt("policy_version"),policyDigest:dc},session_opened:{session:bc,expiresAt:ac("expire\
+s_at")},session_ended:{session:bc},tenant_created:{policyDigest:dc},tenant_disabled:{},tenant_enabled:{},api_key_created:{apiKey:uc,scopes:yt("scopes",sc)},api_key_revoked:{
+apiKey:uc},issuer_key_registered:{issuerKey:pt("key",32)},key_rotation_begun:{epoch:lc},key_rotation_ended:{epoch:lc},malformed_reset:{},operator_created:{operator:Xn,
+role:yt("role",sc)},operator_revoked:{operator:Xn},operator_token_created:{operator:Xn,token:hc},operator_token_revoked:{operator:Xn,token:hc},refused:{action:Li},
+tenant_deleted:{templates:ac("templates")},attempts_reset:{},replaced:{handle:Wn,generation:An,replaced:yt("replaced"),consent:ic},revoked:{handle:Wn,generation:An}},
+yc=Object.keys(gc);function mc(e){return e>BigInt(yc.length)?void 0:yc[Number(e)-1]}function wc(e){let t=ze.of("change",e,hn);t.map("change",5);let n=t.key("iss",1).text("iss",nt),r=t.key("iat",6).uint("iat"),o=t.key("cti",7).bytes("cti",16);t.
+key("eat_profile",265).format("eat_profile",Oi);let f=t.key("trefoil",Xt).map("trefoil",4,5),c=pn(t.key("suite",1)),s=t.key("tenant",2).bytes("tenant",16),a=t.key(
+"kind",3).uint("kind"),h=Object.freeze(Ii(a,t.key("what",4))),A=f===5?Object.freeze(Ui(t.key("by",5))):void 0;return t.finish("change"),Object.freeze({suite:c,issuer:n,
+tenant:s,changedAt:r,salt:o,what:h,by:A})}function Ui(e){return e.array("by",2),{operator:e.bytes("by.operator",8),name:e.text("by.name",Bi)}}function xc(e){try{
+return wc(Pt(e).statement)}catch(t){if(t instanceof Ge)return;throw t}}function Ii(e,t){let n=mc(e);if(n===void 0)throw t.outOfRange("kind");let r=Object.entries(
+gc[n]);return t.array("what",r.length),{kind:n,...Object.fromEntries(r.map(([o,f])=>[o,f(t)]))}}var Ac,pc=class e{change;digest;leafIndex;seal;constructor(t,n,r,o){
+this.change=t,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(this)}static{Ac=(...t)=>new e(...t)}};function Ec(e,t,n,r){return kc(t,n,r),Tc(e,void 0,t,
+n,r)}function Sc(e,t,n,r,o){return kc(n,r,o),Gn(t),Tc(e,t,n,r,o)}function kc(e,t,n){if(!(e instanceof Xe))throw new TypeError("trustRoot must be a TrustRoot");if(t!==
+void 0&&!(Kt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");Qr(n)}function Tc(e,t,n,r,o){let f=xn(()=>Pt(e)),c=Gr(
+f,t,"receipt"),s=xn(()=>wc(f.statement)),{header:a}=c;if(s.issuer!==n.issuer)throw Jn(s.issuer);ae(r!==void 0&&!Ne(s.tenant,r),"tenant","another tenant than req\
 uired; do not accept");let h=BigInt(Vr),{changedAt:A}=s,g=BigInt(o)+h;ae(A>g,"not-yet-valid",`done at ${Ze(A)}, in the future; check the clocks`),ae(a.time>g||a.
-time+h<A,"seal-time",`sealed at ${Ze(a.time)}, before its change or in the future`);let E=Jr(f,"receipt",s.suite,c,n);return Ec(s,E,f.leafIndex,a)}function Bc(e){switch(e){case"audience":return"Do not accept it: it was not made for you. Somebody may be passing on a login at another site. Check the audience\
+time+h<A,"seal-time",`sealed at ${Ze(a.time)}, before its change or in the future`);let E=Jr(f,"receipt",s.suite,c,n);return Ac(s,E,f.leafIndex,a)}function vc(e){switch(e){case"audience":return"Do not accept it: it was not made for you. Somebody may be passing on a login at another site. Check the audience\
  that you entered.";case"nonce":return"Do not accept it: it was not made for this login. An old one may be shown a second time. Check the nonce that you entered\
 .";case"expired":return"Do not accept it: its time is over. It may have been right once; ask for a new login.";case"not-yet-valid":return"Do not accept it: by t\
 he clock of this device it comes from the future. Check the clock. If that is right, it may be forged.";case"seal-time":return"Do not accept it: its times contr\
@@ -1043,66 +1043,66 @@ it: its keys were not allowed to sign it, or are no longer trusted. It may be fo
  it names is not the one that this server has. It may be forged, or another service made it.";case"suite-mismatch":case"tree-size-mismatch":case"not-in-tree":case"\
 seal-fields":case"signature-ml-dsa-65":case"signature-falcon-512-padded-r3":case"signature-slh-dsa-sha2-128f":return"Do not accept it: it may be forged, or was \
 changed or damaged on the way.";case"tenant":case"account":case"request-digest":case"decision":case"probe-mode":case"no-proof":case"proof-level":case"policy-ver\
-sion":case"fmr-class":case"no-device-signature":case"account-key":case"device-signature":return"Do not accept it: it is not what was asked for."}}var Ke=class extends Error{name="InputError"};function Lc(e){let t=Wr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ii(t),r=typeof n=="string"?Oc(
-n):void 0;if(r===void 0)throw new Ke("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return Oc(t)??
-e}function Uc(e){return Cc(e,16,64,"The nonce is 32 to 128 hexadecimal digits: the one that you issued for this login.")}function Ic(e){return e.trim()===""?void 0:
-Cc(e,32,32,"The account key is 64 hexadecimal digits: those that you kept with the account.")}function Cc(e,t,n,r){let o=e.trim().toLowerCase(),f=o.length/2;if(!/^(?:[0-9a-f]{2})*$/.
+sion":case"fmr-class":case"no-device-signature":case"account-key":case"device-signature":return"Do not accept it: it is not what was asked for."}}var Ke=class extends Error{name="InputError"};function Oc(e){let t=Wr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ci(t),r=typeof n=="string"?Bc(
+n):void 0;if(r===void 0)throw new Ke("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return Bc(t)??
+e}function Lc(e){return Ic(e,16,64,"The nonce is 32 to 128 hexadecimal digits: the one that you issued for this login.")}function Uc(e){return e.trim()===""?void 0:
+Ic(e,32,32,"The account key is 64 hexadecimal digits: those that you kept with the account.")}function Ic(e,t,n,r){let o=e.trim().toLowerCase(),f=o.length/2;if(!/^(?:[0-9a-f]{2})*$/.
 test(o)||f<t||f>n)throw new Ke(r);return Uint8Array.from({length:f},(c,s)=>Number.parseInt(o.slice(2*s,2*s+2),16))}function Wr(e){try{return new TextDecoder("ut\
-f-8",{fatal:!0}).decode(e).trim()}catch{return}}function Ii(e){try{let t=JSON.parse(e);return t.attestation??t.receipt?.attestation}catch{throw new Ke("This beg\
-ins like JSON and is not JSON: copy all of it.")}}function Oc(e){let t=e.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return Bn(
-t)}function jt(e,t){let n=Ze(e);return t===void 0?n:`${n}, ${Ci(e-BigInt(t))}`}function Ci(e){return e>0n?`in ${Rc(Number(e))}`:`${Rc(-Number(e))} ago`}function Rc(e){
-return e<100?`${Math.round(e)} s`:e<6e3?`${Math.round(e/60)} min`:e<48*3600?`${Math.round(e/3600)} h`:`${Math.floor(e/86400)} days`}function Mc(e,t){return e.replace(
-/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g,n=>jt(BigInt(Date.parse(n)/1e3),t))}var Ri="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
-ept it.",Mi="Nothing here shows that the person's device took part: a service whose keys were stolen can say it too. A relying party that keeps the account's ke\
-y asks for its signature.",Fi="A device signed this login, and whether with the account's key is not shown. Keep the account key with the account at the first l\
-ogin, and enter it at later ones.";function Fc(e,t,n,r){let{statement:o,seal:f,accountKeyId:c}=e,s=o.decision==="match",a=we("div","",`outcome ${s?"good":"attes\
-ted-denial"}`),h=o.proof===void 0?", without a credential proof":"";return a.append(we("h2",`${s?"Verified: match":"Verified: no match"}${h}`),we("p",s?"The hol\
-der of this account was authenticated.":"The service attests a denial: nobody was authenticated.")),o.proof===void 0?a.append(we("p",Ri)):c===void 0?a.append(we(
-"p",Mi)):a.append(we("p",n?"The account's device signed this login.":Fi)),a.append(...Hc(t)),a.append(Pc([["Issuer",o.issuer],["Audience",o.audience],["Account",
+f-8",{fatal:!0}).decode(e).trim()}catch{return}}function Ci(e){try{let t=JSON.parse(e);return t.attestation??t.receipt?.attestation}catch{throw new Ke("This beg\
+ins like JSON and is not JSON: copy all of it.")}}function Bc(e){let t=e.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return Bn(
+t)}function jt(e,t){let n=Ze(e);return t===void 0?n:`${n}, ${Ri(e-BigInt(t))}`}function Ri(e){return e>0n?`in ${Cc(Number(e))}`:`${Cc(-Number(e))} ago`}function Cc(e){
+return e<100?`${Math.round(e)} s`:e<6e3?`${Math.round(e/60)} min`:e<48*3600?`${Math.round(e/3600)} h`:`${Math.floor(e/86400)} days`}function Rc(e,t){return e.replace(
+/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g,n=>jt(BigInt(Date.parse(n)/1e3),t))}var Mi="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
+ept it.",Fi="Nothing here shows that the person's device took part: a service whose keys were stolen can say it too. A relying party that keeps the account's ke\
+y asks for its signature.",Ni="A device signed this login, and whether with the account's key is not shown. Keep the account key with the account at the first l\
+ogin, and enter it at later ones.";function Mc(e,t,n,r){let{statement:o,seal:f,accountKey:c}=e,s=o.decision==="match",a=we("div","",`outcome ${s?"good":"atteste\
+d-denial"}`),h=o.proof===void 0?", without a credential proof":"";return a.append(we("h2",`${s?"Verified: match":"Verified: no match"}${h}`),we("p",s?"The holde\
+r of this account was authenticated.":"The service attests a denial: nobody was authenticated.")),o.proof===void 0?a.append(we("p",Mi)):c===void 0?a.append(we("\
+p",Fi)):a.append(we("p",n?"The account's device signed this login.":Ni)),a.append(...Nc(t)),a.append(Dc([["Issuer",o.issuer],["Audience",o.audience],["Account",
 o.account],["Account key",c??"none"],["Proof",o.proof===void 0?"none":`level ${o.proof.level}`],["Session",o.proof?.session??"none"],["Tenant",o.tenant],["Nonce",
-o.nonce],["Issued",jt(o.issuedAt)],["Expires",jt(o.expiresAt,r)],...Dc(f,e.leafIndex)]),we("p","Keep the account: it is the same at every login of this person h\
-ere. Session and nonce are not.")),a}function Nc(e,t){let{change:n,seal:r}=e,{kind:o}=n.what,f=we("div","","outcome good");return f.append(we("h2",`Verified rec\
-eipt: ${Ni[o]??o.replaceAll("_"," ")}`),we("p",o==="refused"?"The service attests that it refused this change, and changed nothing.":"The service attests that i\
-t made this change. It says nothing about a login."),...Hc(t),Pc([["Issuer",n.issuer],["Tenant",n.tenant.every(c=>c===0)?"none: the service itself":n.tenant],...ji(
-n.what),...n.by?[["By",`${n.by.name} (${mt(n.by.operator)})`]]:[],["Done",jt(n.changedAt)],...Dc(r,e.leafIndex)]),we("p","Compare tenant and what was done with \
-what you expect: this page does not know it.")),f}var Ni={enrolled:"subject enrolled",erased:"subject erased",root_published:"credential root published",replaced:"\
-template replaced",revoked:"subject revoked"},Hi={handle:"Subject",generation:"Generation",generationMin:"Accepted from generation",replaced:"In place of genera\
+o.nonce],["Issued",jt(o.issuedAt)],["Expires",jt(o.expiresAt,r)],...Hc(f,e.leafIndex)]),we("p","Keep the account: it is the same at every login of this person h\
+ere. Session and nonce are not.")),a}function Fc(e,t){let{change:n,seal:r}=e,{kind:o}=n.what,f=we("div","","outcome good");return f.append(we("h2",`Verified rec\
+eipt: ${Hi[o]??o.replaceAll("_"," ")}`),we("p",o==="refused"?"The service attests that it refused this change, and changed nothing.":"The service attests that i\
+t made this change. It says nothing about a login."),...Nc(t),Dc([["Issuer",n.issuer],["Tenant",n.tenant.every(c=>c===0)?"none: the service itself":n.tenant],...Ki(
+n.what),...n.by?[["By",`${n.by.name} (${mt(n.by.operator)})`]]:[],["Done",jt(n.changedAt)],...Hc(r,e.leafIndex)]),we("p","Compare tenant and what was done with \
+what you expect: this page does not know it.")),f}var Hi={enrolled:"subject enrolled",erased:"subject erased",root_published:"credential root published",replaced:"\
+template replaced",revoked:"subject revoked"},Di={handle:"Subject",generation:"Generation",generationMin:"Accepted from generation",replaced:"In place of genera\
 tion",consent:"Consent digest",root:"Credential root",head:"Log head",policyId:"Policy",policyVersion:"Policy version",policyDigest:"Policy digest",session:"Ses\
 sion",expiresAt:"Ends",apiKey:"API key",scopes:"Scopes",issuerKey:"Issuer key",epoch:"Epoch",operator:"Operator",role:"Role",token:"Token",templates:"Templates \
-destroyed",action:"Change"},Di=["unknown","viewer","operator","owner"],Pi=["enrol","authenticate","issue"];function ji(e){return Object.entries(e).flatMap(([n,r])=>n===
-"kind"?[]:[[Hi[n],Ki(n,r)]])}function Ki(e,t){if(t instanceof Uint8Array)return t;switch(e){case"expiresAt":return jt(BigInt(t));case"scopes":return Pi.filter((n,r)=>(Number(
-t)>>r)%2===1).join(", ");case"role":return Di[Number(t)]??"unknown";default:return`${t}`.replaceAll("_"," ")}}function Hc(e){let t=we("ul","");return t.append(...Ot.
-map(({name:r})=>we("li",`${r} signature verifies`))),e?[t,we("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:[t]}function Dc(e,t){
-return[["Sealed",`${jt(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t} of ${e.treeSize}`],["Key set",e.keySetId]]}function Pc(e){let t=we("\
+destroyed",action:"Change"},Pi=["unknown","viewer","operator","owner"],ji=["enrol","authenticate","issue"];function Ki(e){return Object.entries(e).flatMap(([n,r])=>n===
+"kind"?[]:[[Di[n],qi(n,r)]])}function qi(e,t){if(t instanceof Uint8Array)return t;switch(e){case"expiresAt":return jt(BigInt(t));case"scopes":return ji.filter((n,r)=>(Number(
+t)>>r)%2===1).join(", ");case"role":return Pi[Number(t)]??"unknown";default:return`${t}`.replaceAll("_"," ")}}function Nc(e){let t=we("ul","");return t.append(...Ot.
+map(({name:r})=>we("li",`${r} signature verifies`))),e?[t,we("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:[t]}function Hc(e,t){
+return[["Sealed",`${jt(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t} of ${e.treeSize}`],["Key set",e.keySetId]]}function Dc(e){let t=we("\
 dl","");for(let[n,r]of e){let o=typeof r=="string"?we("dd",r):we("dd",mt(r),"bytes");t.append(we("dt",n),o)}return t}function En(e,t,{advice:n,code:r}={}){let o=we(
-"div","","outcome refused");return o.setAttribute("role","alert"),o.append(we("h2",e),we("p",qi(t))),n!==void 0&&o.append(we("p",n,"advice")),r!==void 0&&o.append(
-we("p",`Code: ${r}`)),o}function qi(e){let t=e.slice(0,1).toUpperCase()+e.slice(1);return/[.!?]$/.test(t)?t:`${t}.`}function we(e,t,n=""){let r=document.createElement(
-e);return r.textContent=t,n!==""&&(r.className=n),r}var _i=512*1024,Zn=Ie("form",HTMLFormElement),Sn=Ie("outcome",HTMLElement),$n=Ie("attestation",HTMLTextAreaElement),Xr=Ie("attestation-state",HTMLElement),kn=Ie(
+"div","","outcome refused");return o.setAttribute("role","alert"),o.append(we("h2",e),we("p",_i(t))),n!==void 0&&o.append(we("p",n,"advice")),r!==void 0&&o.append(
+we("p",`Code: ${r}`)),o}function _i(e){let t=e.slice(0,1).toUpperCase()+e.slice(1);return/[.!?]$/.test(t)?t:`${t}.`}function we(e,t,n=""){let r=document.createElement(
+e);return r.textContent=t,n!==""&&(r.className=n),r}var zi=512*1024,Zn=Ie("form",HTMLFormElement),Sn=Ie("outcome",HTMLElement),$n=Ie("attestation",HTMLTextAreaElement),Xr=Ie("attestation-state",HTMLElement),kn=Ie(
 "trust-root",HTMLTextAreaElement),er,Tn;function Ie(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
-function Kc(e){return String(new FormData(Zn).get(e))}async function zi(){let e=er??new TextEncoder().encode($n.value);if(e.length===0)throw new Ke("Paste an at\
-testation, or drop a file.");let t=Lc(e),n=Ac(t);return n===void 0?Vi(t):Yi(t,n)}async function Vi(e){let t=Ie("audience",HTMLInputElement).value.trim();if(t===
-"")throw new Ke("Enter the audience: the relying party that the attestation must be for.");let n=Uc(Ie("nonce",HTMLInputElement).value),r=Ic(Ie("account-key",HTMLInputElement).
-value),o=await qc(),f=r===void 0?{}:{accountKeyId:r},c=new Zt({trustRoot:o,audience:t,nonce:n,decision:"any",acceptNoProof:!0,...f}),s=zc(()=>Wi(e)),a=await Vc(
-()=>oc(e,c,s),h=>fc(e,h,c,s));return Fc(a,vn(),r!==void 0,Zr()?s:void 0)}async function Yi(e,t){let n=await qc(),r=zc(()=>Number(t.changedAt)),o=await Vc(()=>Sc(
-e,n,void 0,r),f=>kc(e,f,n,void 0,r));return Nc(o,vn())}function vn(){return Kc("root")==="served"}async function qc(){return vn()?Gi():Ji()}function Zr(){return Kc(
-"time")==="now"}function _c(){return Math.floor(Date.now()/1e3)}function zc(e){return Zr()?_c():e()}async function Vc(e,t){try{return e()}catch(n){if(!(n instanceof
-je)||n.code!=="seal-needed"||n.seal===void 0)throw n;let r=n.seal.sealNumber;if(location.protocol==="file:")throw new Ke(`It names seal ${r} and does not contai\
-n it; a page from a file has no server to ask.`);let o=await Yc(`/v1/seals/${r}`,`seal ${r}`);return t(Qi(new Uint8Array(await o.arrayBuffer()),r))}}function Qi(e,t){
-try{return Lt.decode(e)}catch(n){throw n instanceof Ge?new Ke(`What this server gave as seal ${t} is none: ${n.message}.`):n}}async function Gi(){let e=await Yc(
-"/v1/keys","the trust root");return Xe.fromJson(await e.text())}function Ji(){if(Tn!==void 0)return Xe.decode(Tn);if(kn.value.trim()==="")throw new Ke("Paste yo\
-ur trust root, or choose its file.");return Xe.fromJson(kn.value)}async function Yc(e,t){let n=await fetch(e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;
-throw new Ke(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function Wi(e){try{return Number(Qn(Pt(e).statement).issuedAt)}catch(t){
+function jc(e){return String(new FormData(Zn).get(e))}async function Vi(){let e=er??new TextEncoder().encode($n.value);if(e.length===0)throw new Ke("Paste an at\
+testation, or drop a file.");let t=Oc(e),n=xc(t);return n===void 0?Yi(t):Qi(t,n)}async function Yi(e){let t=Ie("audience",HTMLInputElement).value.trim();if(t===
+"")throw new Ke("Enter the audience: the relying party that the attestation must be for.");let n=Lc(Ie("nonce",HTMLInputElement).value),r=Uc(Ie("account-key",HTMLInputElement).
+value),o=await Kc(),f=r===void 0?{}:{accountKey:r},c=new Zt({trustRoot:o,audience:t,nonce:n,decision:"any",acceptNoProof:!0,...f}),s=_c(()=>Xi(e)),a=await zc(()=>rc(
+e,c,s),h=>oc(e,h,c,s));return Mc(a,vn(),r!==void 0,Zr()?s:void 0)}async function Qi(e,t){let n=await Kc(),r=_c(()=>Number(t.changedAt)),o=await zc(()=>Ec(e,n,void 0,
+r),f=>Sc(e,f,n,void 0,r));return Fc(o,vn())}function vn(){return jc("root")==="served"}async function Kc(){return vn()?Ji():Wi()}function Zr(){return jc("time")===
+"now"}function qc(){return Math.floor(Date.now()/1e3)}function _c(e){return Zr()?qc():e()}async function zc(e,t){try{return e()}catch(n){if(!(n instanceof je)||
+n.code!=="seal-needed"||n.seal===void 0)throw n;let r=n.seal.sealNumber;if(location.protocol==="file:")throw new Ke(`It names seal ${r} and does not contain it;\
+ a page from a file has no server to ask.`);let o=await Vc(`/v1/seals/${r}`,`seal ${r}`);return t(Gi(new Uint8Array(await o.arrayBuffer()),r))}}function Gi(e,t){
+try{return Lt.decode(e)}catch(n){throw n instanceof Ge?new Ke(`What this server gave as seal ${t} is none: ${n.message}.`):n}}async function Ji(){let e=await Vc(
+"/v1/keys","the trust root");return Xe.fromJson(await e.text())}function Wi(){if(Tn!==void 0)return Xe.decode(Tn);if(kn.value.trim()==="")throw new Ke("Paste yo\
+ur trust root, or choose its file.");return Xe.fromJson(kn.value)}async function Vc(e,t){let n=await fetch(e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;
+throw new Ke(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function Xi(e){try{return Number(Qn(Pt(e).statement).issuedAt)}catch(t){
 throw t instanceof Ge?je.undecodable(t):t}}function $r(e){if(e instanceof je){let{code:t,message:n}=e,r=n.replace(/; do not accept$/,"");return En("Not verified",
-Mc(r,Zr()?_c():void 0),{advice:Bc(t),code:t})}return e instanceof ve||e instanceof Ge?En("The trust root cannot be read",e.message):e instanceof Ke?En("Nothing \
-was verified yet",e.message):En("Nothing was verified",`Unexpected: ${String(e)}`)}async function Qc(e,t){if(e.size>_i)throw new Ke(`${e.name} is too large: ${e.
-size} bytes.`);let n=new Uint8Array(await e.arrayBuffer()),r=Wr(n),o=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=o?r:"",o?void 0:n}async function Gc(e){
-if(e!==void 0)try{er=await Qc(e,$n),Xr.textContent=`${e.name}, ${e.size} bytes`}catch(t){Sn.replaceChildren($r(t))}}function eo(){Ie("own-root",HTMLElement).hidden=
-vn(),Ie("served-note",HTMLElement).hidden=!vn()}function Xi(){Zn.reset(),er=void 0,Tn=void 0,$n.value=Y.attestation,Ie("audience",HTMLInputElement).value=Y.audience,
+Rc(r,Zr()?qc():void 0),{advice:vc(t),code:t})}return e instanceof ve||e instanceof Ge?En("The trust root cannot be read",e.message):e instanceof Ke?En("Nothing \
+was verified yet",e.message):En("Nothing was verified",`Unexpected: ${String(e)}`)}async function Yc(e,t){if(e.size>zi)throw new Ke(`${e.name} is too large: ${e.
+size} bytes.`);let n=new Uint8Array(await e.arrayBuffer()),r=Wr(n),o=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=o?r:"",o?void 0:n}async function Qc(e){
+if(e!==void 0)try{er=await Yc(e,$n),Xr.textContent=`${e.name}, ${e.size} bytes`}catch(t){Sn.replaceChildren($r(t))}}function eo(){Ie("own-root",HTMLElement).hidden=
+vn(),Ie("served-note",HTMLElement).hidden=!vn()}function Zi(){Zn.reset(),er=void 0,Tn=void 0,$n.value=Y.attestation,Ie("audience",HTMLInputElement).value=Y.audience,
 Ie("nonce",HTMLInputElement).value=Y.nonce,kn.value=Y.trustRoot;for(let e of["root-own","time-issued"])Ie(e,HTMLInputElement).checked=!0;eo(),Xr.textContent="An\
  example. Press Verify.",Sn.replaceChildren(),Ie("submit",HTMLButtonElement).focus()}Zn.addEventListener("submit",async e=>{e.preventDefault(),Sn.replaceChildren(
-await zi().catch($r)),Sn.focus()});Zn.addEventListener("change",eo);Ie("example",HTMLButtonElement).addEventListener("click",Xi);$n.addEventListener("input",()=>{
-er=void 0,Xr.textContent=""});kn.addEventListener("input",()=>{Tn=void 0});Ie("attestation-file",HTMLInputElement).addEventListener("change",e=>{Gc(e.currentTarget.
-files?.[0])});Ie("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.files?.[0];try{t!==void 0&&(Tn=await Qc(t,kn))}catch(n){
+await Vi().catch($r)),Sn.focus()});Zn.addEventListener("change",eo);Ie("example",HTMLButtonElement).addEventListener("click",Zi);$n.addEventListener("input",()=>{
+er=void 0,Xr.textContent=""});kn.addEventListener("input",()=>{Tn=void 0});Ie("attestation-file",HTMLInputElement).addEventListener("change",e=>{Qc(e.currentTarget.
+files?.[0])});Ie("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.files?.[0];try{t!==void 0&&(Tn=await Yc(t,kn))}catch(n){
 Sn.replaceChildren($r(n))}});if(location.protocol==="file:"){for(let e of document.querySelectorAll(".of-server"))e.hidden=!0;Ie("root-own",HTMLInputElement).defaultChecked=
-!0,eo()}var jc=Ie("drop",HTMLElement);for(let e of["dragover","dragleave","drop"])jc.addEventListener(e,t=>{t.preventDefault(),jc.classList.toggle("over",e==="d\
-ragover"),e==="drop"&&Gc(t.dataTransfer?.files[0])});})();
+!0,eo()}var Pc=Ie("drop",HTMLElement);for(let e of["dragover","dragleave","drop"])Pc.addEventListener(e,t=>{t.preventDefault(),Pc.classList.toggle("over",e==="d\
+ragover"),e==="drop"&&Qc(t.dataTransfer?.files[0])});})();

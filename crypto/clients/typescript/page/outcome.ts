@@ -19,7 +19,7 @@ const NOT_PINNED =
 
 /** Shows what was verified. `now` is the present, where it was verified by that; `pinned` says that the account's key was demanded. */
 export function showVerified(verified: Verified, served: boolean, pinned: boolean, now?: number): HTMLElement {
-  const { statement, seal, accountKeyId } = verified;
+  const { statement, seal, accountKey } = verified;
   const match = statement.decision === "match";
   const box = element("div", "", `outcome ${match ? "good" : "attested-denial"}`);
   const backed = statement.proof === undefined ? ", without a credential proof" : "";
@@ -28,7 +28,7 @@ export function showVerified(verified: Verified, served: boolean, pinned: boolea
     element("p", match ? "The holder of this account was authenticated." : "The service attests a denial: nobody was authenticated."),
   );
   if (statement.proof === undefined) box.append(element("p", NO_PROOF));
-  else if (accountKeyId === undefined) box.append(element("p", NOT_SIGNED));
+  else if (accountKey === undefined) box.append(element("p", NOT_SIGNED));
   else box.append(element("p", pinned ? "The account's device signed this login." : NOT_PINNED));
   box.append(...signatures(served));
   box.append(
@@ -36,7 +36,7 @@ export function showVerified(verified: Verified, served: boolean, pinned: boolea
       ["Issuer", statement.issuer],
       ["Audience", statement.audience],
       ["Account", statement.account],
-      ["Account key", accountKeyId ?? "none"],
+      ["Account key", accountKey ?? "none"],
       ["Proof", statement.proof === undefined ? "none" : `level ${statement.proof.level}`],
       ["Session", statement.proof?.session ?? "none"],
       ["Tenant", statement.tenant],

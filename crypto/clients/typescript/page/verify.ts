@@ -57,7 +57,7 @@ async function checkLogin(bytes: Uint8Array): Promise<HTMLElement> {
   const nonce = nonceBytes(find("nonce", HTMLInputElement).value);
   const key = accountKeyBytes(find("account-key", HTMLInputElement).value);
   const trustRoot = await chosenRoot();
-  const pinned = key === undefined ? {} : { accountKeyId: key };
+  const pinned = key === undefined ? {} : { accountKey: key };
   const policy = new Policy({ trustRoot, audience, nonce, decision: "any", acceptNoProof: true, ...pinned });
   const now = timeOr(() => issuedAt(bytes));
   const verified = await fetching(

@@ -1,7 +1,7 @@
 /** The attestation: a statement, its place in a sealed tree, and the seal or its name. */
 
 import { Reader } from "./cbor.js";
-import { ACCOUNT_KEY_BYTES, DEVICE_SIGNATURE_BYTES, type DeviceSignature } from "./device.js";
+import { type DeviceSignature, readDevice } from "./device.js";
 import { Seal, type SealReference } from "./seal.js";
 import { STATEMENT_BYTES_MAX } from "./statement.js";
 import { HASH_BYTES, PATH_MAX } from "./tree.js";
@@ -57,12 +57,4 @@ function readEvidence(r: Reader): Evidence {
   r.array("seal_reference", 2);
   const sealNumber = r.uint("seal_reference.number");
   return { form: "compact", reference: { sealNumber, digest: r.bytes("seal_reference.digest", 32) } };
-}
-
-function readDevice(r: Reader): DeviceSignature {
-  r.array("device", 2);
-  return {
-    accountKey: r.bytes("device.account_key", ACCOUNT_KEY_BYTES),
-    signature: r.bytes("device.signature", DEVICE_SIGNATURE_BYTES),
-  };
 }

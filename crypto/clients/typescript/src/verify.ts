@@ -8,7 +8,7 @@
 import { type Attestation, decodeAttestation } from "./attestation.js";
 import { equal, toHex } from "./bytes.js";
 import { DecodeError } from "./decode-error.js";
-import { accountKeyId, type DeviceSignature, deviceSigned } from "./device.js";
+import { accountKeyOf, type DeviceSignature, deviceSigned } from "./device.js";
 import { FALCON_512, type Family, ML_DSA_65, SLH_DSA_SHA2_128F } from "./family.js";
 import { DANGEROUS_ANY_NONCE, Policy } from "./policy.js";
 import { Seal, type SealHeader } from "./seal.js";
@@ -39,10 +39,10 @@ export class Verified {
    * The id of the key with which the device signed this login, to keep with the account; absent where no signature was joined. It is the
    * account's key only if the policy demanded it: else the service could have put any key here.
    */
-  readonly accountKeyId: Uint8Array | undefined;
+  readonly accountKey: Uint8Array | undefined;
 
   private constructor(...parts: Parts) {
-    [this.statement, this.statementDigest, this.leafIndex, this.seal, this.accountKeyId] = parts;
+    [this.statement, this.statementDigest, this.leafIndex, this.seal, this.accountKey] = parts;
     Object.freeze(this);
   }
 
@@ -157,7 +157,7 @@ function verifyAttestation(bytes: Uint8Array, passed: Seal | undefined, policy: 
   checkAddressee(statement, policy);
   checkRequirements(statement, policy);
   checkTime(statement, header, policy.clockSkew, BigInt(now));
-  const key = checkDevice(statement, attestation.device, policy.accountKeyId);
+  const key = checkDevice(statement, attestation.device, policy.accountKey);
   const digest = sealedDigest(attestation, "attestation", statement.suite, seal, policy.trustRoot);
   return newVerified(statement, digest, attestation.leafIndex, header, key);
 }
@@ -249,7 +249,7 @@ function checkDevice(
     refuseIf(pinned !== undefined, "no-device-signature", message);
     return undefined;
   }
-  const id = accountKeyId(device.accountKey);
+  const id = accountKeyOf(device);
   refuseIf(
     pinned !== undefined && !equal(pinned, id),
     "account-key",

@@ -53,6 +53,7 @@ export interface Case {
   readonly nonce?: string;
   readonly tenant?: string;
   readonly account_key?: string;
+  readonly device?: string;
   readonly accept_no_proof?: boolean;
 }
 
