@@ -243,18 +243,6 @@ impl Directory {
         own.map(|key| key.failures.refused()).sum::<u64>() + self.refused_for_source(tenant)
     }
 
-    /// The same of each tenant that has any.
-    pub(crate) fn turned_away(&self) -> BTreeMap<TenantId, u64> {
-        let snapshot = self.snapshot.load();
-        let keys = snapshot.api_keys.values().map(|key| (key.record.tenant, key.failures.refused()));
-        let sources = snapshot.tenants.values().map(|own| (own.id, own.sources.refused()));
-        let mut sums = BTreeMap::new();
-        keys.chain(sources).filter(|(_, count)| *count > 0).for_each(|(tenant, count)| {
-            *sums.entry(tenant).or_default() += count;
-        });
-        sums
-    }
-
     /// Those refused because too many different subjects failed from their source.
     pub fn refused_for_source(&self, tenant: Option<&TenantId>) -> u64 {
         let snapshot = self.snapshot.load();
