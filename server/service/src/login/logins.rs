@@ -12,7 +12,7 @@ use crate::log::asker::{Asker, Claim, Login};
 use crate::log::seal_log::{Answer, Unanswered};
 use crate::login::clock::ClockWatch;
 use crate::login::door::FrontDoor;
-use crate::login::outcomes::Watch;
+use crate::login::outcomes::{self, Watch};
 use crate::login::past::Past;
 use crate::login::register;
 use crate::login::register::forgotten_until;
@@ -219,7 +219,7 @@ impl Logins {
             Ok(trials) => self.decide_trial(trials, tenant, (request, template, probe)).await,
             Err(refused) => Err(refused),
         };
-        tenant.ended.count(is_previous, &answer);
+        outcomes::count(&tenant.ended[usize::from(is_previous)], &answer);
         answer
     }
 

@@ -1,7 +1,7 @@
 //! How the logins of each tenant ended in the last hour and day, and whether more were refused than the model of its policy explains. A tenant with
 //! two models is counted and tested for each, so that one cannot hide behind the other.
 //!
-//! Each thread that answers logins counts for itself ([`Ended`]), and the key-holder counts spent budgets. One task in the background and operators read them.
+//! Each thread that answers logins counts for itself ([`Uses`]), and the key-holder counts spent budgets. One task in the background and operators read them.
 //!
 //! **The test.** A model refuses a known share of the right people at its threshold ([`trefoil_types::Threshold::refuses`]). A tenant refuses too many if the
 //! lower end of a 99.87 % confidence interval (Wilson's, 3 standard deviations) of its share is above [`limit`], from [`LOGINS_MIN`] logins on.
@@ -14,11 +14,11 @@
 use crate::log::seal_log::Answer;
 use crate::login::logins::Logins;
 use crate::refused::Refused;
+use crate::tenants::usage::{Used, Uses};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use thread_local::ThreadLocal;
 use trefoil_attest::Decision;
+use trefoil_storage::store::UsageCounts;
 use trefoil_types::TenantId;
 
 /// Logins from which on a share says something.
@@ -29,33 +29,6 @@ const SIGMAS: f64 = 3.0;
 const UNKNOWN_LIMIT: f64 = 0.5;
 /// Seconds between the counts that are kept, and how far back they reach: an hour and a day.
 const WINDOWS: [(u64, u64); 2] = [(300, 3_600), (3_600, 86_400)];
-
-/// How logins of a tenant ended since its policy changed or the process began: of the policy's model and of the `previous` one, each those that matched,
-/// that did not, and that were turned away.
-#[derive(Default)]
-pub struct Ended(ThreadLocal<[[AtomicU64; 3]; 2]>);
-
-impl Ended {
-    /// Counts the login of a subject that is enrolled.
-    pub(crate) fn count(&self, is_previous: bool, answer: &Result<Answer, Refused>) {
-        let end = match answer.as_ref().map(|answer| answer.decision) {
-            Ok(Some(Decision::Match)) => 0,
-            Ok(Some(Decision::NoMatch)) => 1,
-            Err(Refused::DistinctFailures { .. } | Refused::SourceFailures { .. }) => 2,
-            Ok(None) | Err(_) => return,
-        };
-        let own = &self.0.get_or_default()[usize::from(is_previous)][end];
-        own.store(own.load(Relaxed).wrapping_add(1), Relaxed);
-    }
-
-    /// The counts so far of each model, with these attempts that the key-holder refused.
-    fn so_far(&self, locked_out: [u64; 2]) -> [Outcomes; 2] {
-        [0, 1].map(|at| {
-            let sum = |end: usize| self.0.iter().map(|own| own[at][end].load(Relaxed)).sum();
-            Outcomes { matched: sum(0), not_matched: sum(1), turned_away: sum(2), locked_out: locked_out[at] }
-        })
-    }
-}
 
 /// How logins of a tenant ended with one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +44,11 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
+    fn of(uses: &Uses, locked_out: u64) -> Outcomes {
+        let UsageCounts { matched, not_matched, refusals, .. } = uses.sums();
+        Outcomes { matched, not_matched, locked_out, turned_away: refusals }
+    }
+
     /// Logins in which nobody was let in.
     pub fn refused(&self) -> u64 {
         self.not_matched + self.turned_away
@@ -178,6 +156,16 @@ impl Watched {
     }
 }
 
+/// Counts the login of a subject that is enrolled.
+pub(crate) fn count(uses: &Uses, answer: &Result<Answer, Refused>) {
+    uses.count(match answer.as_ref().map(|answer| answer.decision) {
+        Ok(Some(Decision::Match)) => Used::Matched,
+        Ok(Some(Decision::NoMatch)) => Used::NotMatched,
+        Err(Refused::DistinctFailures { .. } | Refused::SourceFailures { .. }) => Used::Refused,
+        Ok(None) | Err(_) => return,
+    });
+}
+
 impl Logins {
     /// How the logins of each tenant ended with each model of its policy, those with most refusals of the day first.
     pub fn outcomes(&self) -> Vec<TenantOutcomes> {
@@ -194,9 +182,11 @@ impl Logins {
                 Some(_) => (tenant.policy_version, locked_out.map(begun)),
                 None => (tenant.policy_version, [0; 2].map(begun)),
             };
-            let models = tenant.policy.models().zip(tenant.ended.so_far(locked_out)).zip(&mut own.1);
-            for (((_, embedder, dimension, threshold), so_far), of_model) in models {
-                let share = threshold.refuses(embedder, dimension);
+            let counted = tenant.ended.iter().zip(locked_out).zip(&mut own.1);
+            for ((_, embedder, dimension, threshold), counted) in tenant.policy.models().zip(counted) {
+                let ((uses, locked_out), of_model) = counted;
+                let (so_far, share) =
+                    (Outcomes::of(uses, locked_out), threshold.refuses(embedder, dimension));
                 let ([hour, day], excess) = of_model.look(so_far, now_s, limit(share));
                 all.push(TenantOutcomes {
                     tenant: tenant.id,
