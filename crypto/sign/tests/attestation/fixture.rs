@@ -10,9 +10,9 @@ use fips204::traits::{KeyGen as _, SerDes as _, Signer as _};
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Decision, DeviceSignature, DeviceStatement, Evidence, ExpectedNonce, Family, JobsHead, KeySetStatus,
-    Policy, ProbeMode, Proof, PublicKeySet, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet,
-    VaultState, account_key_id, statement_digest,
+    Attestation, Decision, DeviceSignature, DeviceStatement, Evidence, ExpectedNonce, Family, JobsHead,
+    KeySetStatus, Policy, ProbeMode, Proof, PublicKeySet, Seal, SealHeader, Statement, Suite, TrustRoot,
+    TrustedKeySet, VaultState, account_key_id, statement_digest,
 };
 use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys, SlhDsaSha2_128f};
 
