@@ -409,8 +409,6 @@ def test_mistakes_of_the_caller_say_what_to_do(service: Service, ann: Member, te
         Tenant(service.url, "k", service.trust_root).seal(1)
     with pytest.raises(Unreachable, match="nothing listens there"):
         Tenant("https://127.0.0.1:1", "k", service.trust_root, ca=service.ca, retry_for=0).seal(1)
-    with pytest.raises(ValueError, match="prove without --chain"):
-        ann.proof("chain.proof", "--chain", "8")
     with pytest.raises(ValueError, match="cut off"):
         Proof.decode((service.folder / "client.proof").read_bytes()[:-1])
     with pytest.raises(ValueError, match="wallet prove"):

@@ -10,7 +10,7 @@ from trefoil_attest.client import Proof, Session, Unproven, probe_digest
 from trefoil_attest.client._login import Vector, signed
 
 VECTORS = json.loads((REPOSITORY / "server/api/testdata/requests.json").read_text(encoding="utf-8"))
-PLAIN = [vector for vector in VECTORS["requests"] if not {"reveal", "shares"} & set(vector["body"])]
+PLAIN = [vector for vector in VECTORS["requests"] if "shares" not in vector["body"]]
 
 
 @pytest.mark.parametrize("vector", VECTORS["probes"], ids=lambda vector: vector["name"])
@@ -48,21 +48,19 @@ def test_unproven_request(vector: dict) -> None:
 
 def test_the_vectors_have_every_kind_of_request() -> None:
     assert any("int8" in vector for vector in VECTORS["probes"])
-    assert len(VECTORS["unproven_requests"]) >= 2 and len(PLAIN) >= 3 and len(VECTORS["requests"]) - len(PLAIN) >= 2
+    assert len(VECTORS["unproven_requests"]) >= 2 and 3 <= len(PLAIN) < len(VECTORS["requests"])
 
 
 def test_envelope() -> None:
-    plain, chained = VECTORS["envelopes"]
+    plain = VECTORS["envelope"]
     proof = Proof.decode(bytes.fromhex(plain["head"]) + bytes(plain["zeros"]))
     for name in ("tenant", "handle", "account", "session_id", "session_key"):
         assert getattr(proof, name).hex() == plain[name], name
     assert proof.audience == plain["audience"]
-    with pytest.raises(ValueError, match="hash chain"):
-        Proof.decode(bytes.fromhex(chained["head"]) + bytes(chained["zeros"]))
 
 
 def test_other_bytes_are_refused_and_nothing_else_is_raised() -> None:
-    plain = VECTORS["envelopes"][0]
+    plain = VECTORS["envelope"]
     head, zeros = bytes.fromhex(plain["head"]), plain["zeros"]
     for length in range(len(head) + 1):
         with pytest.raises(ValueError):

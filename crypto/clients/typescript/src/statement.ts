@@ -5,7 +5,7 @@ import { sha3_256 } from "@noble/hashes/sha3.js";
 import { Reader } from "./cbor.js";
 
 /** Name and version of the statement format (`eat_profile`). */
-const STATEMENT_FORMAT = "trefoil:statement/2";
+const STATEMENT_FORMAT = "trefoil:statement/3";
 /** Longest issuer and audience, in bytes: the length of a DNS name. */
 export const NAME_BYTES_MAX = 255;
 /** Shortest relying-party nonce: 128 bits, so that none repeats by chance. */
@@ -53,14 +53,6 @@ export interface Proof {
   readonly session: Uint8Array;
 }
 
-/** One value of a session's hash chain; whoever holds the commitment to the chain can check that the holder gave it. */
-export interface Reveal {
-  /** Hash steps from this value to the chain's tip, at least 1; each position counts once. */
-  readonly position: number;
-  /** The value at that position, 32 bytes. */
-  readonly value: Uint8Array;
-}
-
 /** What the service states about one authentication. */
 export interface Statement {
   /** Signature suite that protects it. */
@@ -95,8 +87,6 @@ export interface Statement {
   readonly templateGeneration: number;
   /** The credential proof, absent where the tenant's policy asks for none. */
   readonly proof: Proof | undefined;
-  /** What the holder revealed for this authentication, absent where the session has no hash chain. */
-  readonly reveal: Reveal | undefined;
   /** Batch that the request was decided in, 16 bytes. */
   readonly batchId: Uint8Array;
   /** Place in that batch, 0 to 31, drawn anew for each batch: it says nothing about who was authenticated. */
@@ -134,15 +124,15 @@ export function decodeStatement(bytes: Uint8Array): Statement {
   return Object.freeze({ issuer, audience, expiresAt, issuedAt, batchId, place, nonce, ...own });
 }
 
-/** Fields of our own map that every statement has; a reveal is one more. */
+/** Fields of our own map. */
 const FIELDS = 11;
 
 type RegisteredClaim = "issuer" | "audience" | "expiresAt" | "issuedAt" | "batchId" | "place" | "nonce";
 
 /** Our own fields. They are evaluated in the order written: the order on the wire. */
 function readTrefoil(r: Reader): Omit<Statement, RegisteredClaim> {
-  const fields = r.map("trefoil", FIELDS, FIELDS + 1);
-  const own = {
+  r.map("trefoil", FIELDS);
+  return {
     suite: readSuite(r.key("suite", 1)),
     tenant: r.key("tenant", 2).bytes("tenant", 16),
     account: r.key("account", 3).bytes("account", 32),
@@ -157,11 +147,6 @@ function readTrefoil(r: Reader): Omit<Statement, RegisteredClaim> {
     templateGeneration: r.key("template_generation", 10).number("template_generation", U32_MAX),
     proof: readProof(r.key("proof", 11)),
   };
-  if (fields === FIELDS) return { ...own, reveal: undefined };
-  const start = r.offset;
-  const reveal = readReveal(r.key("reveal", 12));
-  if (own.proof === undefined) throw r.outOfRange("reveal", start);
-  return { ...own, reveal };
 }
 
 export function readSuite(r: Reader): Suite {
@@ -198,12 +183,4 @@ function readProof(r: Reader): Proof | undefined {
     epoch: r.number("proof.epoch", U32_MAX),
     session: r.bytes("proof.session", 32),
   });
-}
-
-function readReveal(r: Reader): Reveal {
-  readPair(r, "reveal");
-  const start = r.offset;
-  const position = r.number("reveal.position", U32_MAX);
-  if (position === 0) throw r.outOfRange("reveal.position", start);
-  return Object.freeze({ position, value: r.bytes("reveal.value", 32) });
 }

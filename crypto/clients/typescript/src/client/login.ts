@@ -90,9 +90,6 @@ export class Proof {
     if (!isBytes(envelope)) throw new TypeError("a proof envelope is bytes");
     const bytes = new Uint8Array(envelope);
     const magic = String.fromCharCode(...bytes.subarray(0, 8));
-    if (magic.startsWith("TFP2")) {
-      throw new TypeError("the proof has a hash chain, whose values only the wallet has; prove without --chain");
-    }
     if (magic !== "TFP3TFS1") {
       throw new TypeError("not a proof envelope; `trefoil wallet prove --output FILE` writes one");
     }

@@ -119,8 +119,6 @@ class Proof:
     @staticmethod
     def decode(envelope: bytes) -> Proof:
         """Reads the layout. The service verifies the proof itself."""
-        if envelope[:4] == b"TFP2":
-            raise ValueError("the proof has a hash chain, whose values only the wallet has; prove without --chain")
         if envelope[:8] != b"TFP3TFS1":
             raise ValueError("not a proof envelope; `trefoil wallet prove --output FILE` writes one")
         statement = envelope[4 : 4 + STATEMENT_BYTES]
