@@ -1,7 +1,6 @@
 //! Time of signing, alone, together and under load.
 
 mod bundle;
-mod device;
 mod open_loop;
 mod salts;
 mod slh_dsa;
@@ -84,7 +83,7 @@ pub(crate) fn sign(args: &Sign, tier: Tier) -> Result<Report, Failure> {
         report = report.and("timing", timing::measure(timing, extent)?);
     }
     if device > 0 {
-        report = report.and("device", device::measure(device)?);
+        report = report.and("device", bundle::device(device)?);
     }
     Ok(report)
 }
