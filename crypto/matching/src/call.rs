@@ -62,9 +62,6 @@ pub enum Request {
 /// How new a store is, the newer the larger: when it was restored last, Unix seconds or 0, and its transactions.
 pub type StoreAge = (u64, u64);
 
-/// The signed head of a key-holder's job log: its lines, and the digest of the last.
-pub type JobsHead = (u64, [u8; 32]);
-
 /// A key-holder's reply.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {

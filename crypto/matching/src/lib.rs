@@ -68,7 +68,7 @@ mod vault;
 mod wire;
 
 pub use attempts::{AttemptRecord, MALFORMED_MAX};
-pub use call::{Enrolment, JobsHead, Renewal, Reply, Request, SeatDecision, StoreAge, Subjects};
+pub use call::{Enrolment, Renewal, Reply, Request, SeatDecision, StoreAge, Subjects};
 pub use enrolment::{
     Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,
 };
@@ -97,5 +97,5 @@ pub use trefoil_split::{Average, AverageError, Context, SealedShare, SealingKey,
 pub use trefoil_types::AttemptPolicy;
 pub use trefoil_types::{BatchId, Handle, TemplateName, TenantId};
 pub use vault::{
-    EpochRecord, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState, Write,
+    EpochRecord, JobsHead, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState, Write,
 };

@@ -100,6 +100,9 @@ pub struct VaultState {
     pub restored: u64,
 }
 
+/// The signed head of a key-holder's job log: its lines, and the digest of the last.
+pub type JobsHead = (u64, [u8; 32]);
+
 /// A tenant's record in the vault.
 #[derive(Clone)]
 pub struct TenantRecord {

@@ -1,6 +1,6 @@
 //! The job log: the key-holder's requests and their clients, in an append-only chain of hashes.
 //!
-//! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files, so a line that is
+//! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files, and that of the signing key in the first. So a line that is
 //! altered, removed or inserted breaks the chain from there on. The log must not become a second copy of the data that it guards:
 //! it has no score and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under a key of
 //! the key-holder, which can show later which people a batch held and which bits it answered. A thief of the log alone learns
@@ -23,27 +23,32 @@
 #![expect(clippy::disallowed_types, reason = "the lines are a chain, so one is written after the other")]
 
 mod chain;
+mod entry;
+mod error;
 mod head;
 
-pub use chain::{Head, check, read};
+pub use chain::Head;
 pub(crate) use chain::{exists, is_file};
+pub use entry::Entry;
+pub(crate) use entry::matched;
+pub use error::JobLogError;
 pub(crate) use head::HEAD_FILE;
 pub use head::SignedHead;
+pub use head::{check, read};
 
 use crate::vault::VAULT_FILE;
 use aws_lc_rs::hmac;
 use chain::{append_to, check_file, continues, cut_torn_line, file_path, files};
+use error::failed;
 use head::Signer;
-use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
-use thiserror::Error;
 use trefoil_matching::{Handle, JobsHead, LANES, LaneSet, TemplateName, TenantId};
-use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater, write_private};
+use trefoil_storage::data_dir::{DataDir, HighWater, write_private};
 use trefoil_storage::database::Count;
 
 /// Bytes after which the next file begins.
@@ -51,110 +56,6 @@ const FILE_BYTES: u64 = 64 << 20;
 const KEY_FILE: &str = "job-log.key";
 /// The mark with the number of lines and the digest of the last.
 pub(crate) const MARK_FILE: &str = "jobs.mark";
-
-/// A line of the log.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// Counts lines from 0.
-    pub n: u64,
-    /// Unix seconds, by the key-holder's clock.
-    pub at: u64,
-    /// The client.
-    pub client: String,
-    /// The kind of request.
-    pub op: String,
-    /// The tenant, hexadecimal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<String>,
-    /// The batch, hexadecimal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch: Option<String>,
-    /// Numbers in the vectors of the batch or template, padded: 128, 256 or 512.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub width: Option<u32>,
-    /// Lanes of the batch that have a subject.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lanes: Option<u32>,
-    /// Keyed digest of lane, handle and generation of each subject, or of the one subject.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subjects: Option<String>,
-    /// The outcome, without a decision.
-    pub outcome: String,
-    /// The leaves of the lanes that matched, ascending and joined, hexadecimal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub matched: Option<String>,
-    /// Keyed digest of the batch id and the 32 bits answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
-    /// Transactions of the vault that were on the disk.
-    pub vault: u64,
-    /// SHA3-256 of the line before; zeros at the beginning.
-    pub prev: String,
-}
-
-impl Entry {
-    /// An empty line at `at` unix seconds.
-    pub(crate) fn begun(at: u64, client: &str) -> Entry {
-        Entry { at, client: client.to_owned(), ..Entry::default() }
-    }
-}
-
-/// Why a log is not usable.
-#[derive(Debug, Error)]
-pub enum JobLogError {
-    /// The data directory cannot be used.
-    #[error(transparent)]
-    DataDir(#[from] DataDirError),
-    /// The file system failed.
-    #[error("{path}: {cause}")]
-    Io {
-        /// The file.
-        path: String,
-        /// Reason.
-        cause: io::Error,
-    },
-    /// The chain is broken.
-    #[error(
-        "{path}, line {line}: {cause}; someone altered the log, or it is damaged: keep a copy, find out who, then restore the whole directory from one backup"
-    )]
-    Broken {
-        /// The file.
-        path: String,
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong.
-        cause: String,
-    },
-    /// The signed head is not of these lines.
-    #[error(
-        "{path} has {found} lines of the job log, and its jobs.head signs {lines} lines that are not among them: the log was cut or replaced, or copied \
-         before its jobs.head: copy that first"
-    )]
-    OtherHead {
-        /// The directory.
-        path: String,
-        /// Lines found.
-        found: u64,
-        /// Lines signed.
-        lines: u64,
-    },
-    /// Lines that were written are missing.
-    #[error(
-        "{path} has {found} lines of the job log and {reached} were written, as {by} says, or its last lines are of another log: restore the whole \
-         directory from one backup, or, if there is none, make one of it and restore that, which every seal will show"
-    )]
-    Older {
-        /// The directory.
-        path: String,
-        /// Lines found.
-        found: u64,
-        /// Lines written.
-        reached: u64,
-        /// The file that counts them.
-        by: &'static str,
-    },
-}
 
 /// The open log.
 pub(crate) struct JobLog {
@@ -182,13 +83,10 @@ impl JobLog {
     pub(crate) fn open(directory: &DataDir) -> Result<JobLog, JobLogError> {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &*directory.secret::<32>(KEY_FILE)?);
         let signer = Signer::open(directory)?;
-        let files = files(directory.path())?;
+        let (files, first) = (files(directory.path())?, signer.first());
         let (path, head) = match files.last() {
             Some(path) => {
-                let before = match files.len() {
-                    1 => Some(Head::default()),
-                    _ => None,
-                };
+                let before = (*path == file_path(directory.path(), 0)).then_some(first);
                 let cut = cut_torn_line(path).map_err(|cause| failed(path, cause))?;
                 if cut > 0 {
                     tracing::warn!(
@@ -199,7 +97,7 @@ impl JobLog {
                 let next = before.unwrap_or_default();
                 (path.clone(), check_file(path, before, &mut |_, _| ())?.unwrap_or(next))
             }
-            None => (file_path(directory.path(), 0), Head::default()),
+            None => (file_path(directory.path(), 0), first),
         };
         let mut mark = directory.high_water(MARK_FILE)?;
         let reached = mark.reached();
@@ -332,20 +230,8 @@ impl JobLog {
     }
 }
 
-/// The leaves of the lanes that matched, for a line; `None` if none did.
-pub(crate) fn matched(leaves: &[[u8; 32]; LANES], accepted: LaneSet) -> Option<String> {
-    let mut leaves: Vec<[u8; 32]> = accepted.iter().map(|lane| leaves[lane.index()]).collect();
-    // Their order would be that of the lanes, which are the same for a subject each time.
-    leaves.sort_unstable();
-    (!leaves.is_empty()).then(|| hex::encode(leaves.as_flattened()))
-}
-
 fn older(directory: &Path, head: Head, reached: u64, by: &'static str) -> JobLogError {
     JobLogError::Older { path: directory.display().to_string(), found: head.next, reached, by }
-}
-
-fn failed(path: &Path, cause: io::Error) -> JobLogError {
-    JobLogError::Io { path: path.display().to_string(), cause }
 }
 
 #[cfg(test)]

@@ -57,9 +57,9 @@ pub enum StartError {
         /// The newest seal.
         seal: u64,
         /// What the vault says.
-        found: VaultState,
+        found: Box<VaultState>,
         /// What the seal says.
-        sealed: VaultState,
+        sealed: Box<VaultState>,
     },
     /// The store is older than the vault shows.
     #[error(

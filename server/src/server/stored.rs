@@ -138,7 +138,9 @@ pub(super) fn check_vault(
     }
     if !accept_older {
         return Err(match sealed {
-            Some((seal, sealed)) => StartError::OlderVault { seal, found, sealed },
+            Some((seal, sealed)) => {
+                StartError::OlderVault { seal, found: Box::new(found), sealed: Box::new(sealed) }
+            }
             None => {
                 let older = StoreError::Older { found: found.generation, reached };
                 let cause = format!(

@@ -8,6 +8,9 @@ use trefoil_service::log::log_audit::{Head, KeptHead};
 /// Name and version of the form.
 const FORMAT: &str = "trefoil:log-head/4";
 
+/// Generation and restorations, and lines and digest of the key-holder's job log.
+type Vault = (u64, u64, Option<(u64, Hex<32>)>);
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -17,8 +20,7 @@ struct File {
     last: Hex<32>,
     signed_root: Option<Hex<32>>,
     nodes: Vec<Hex<32>>,
-    /// Generation and restorations of each, and the head of its key-holder's job log.
-    vaults: Vec<Option<(u64, u64, Option<(u64, Hex<32>)>)>>,
+    vaults: Vec<Option<Vault>>,
     /// When the last seal was made, Unix seconds.
     sealed_at: Option<u64>,
     /// First seal and time of each.

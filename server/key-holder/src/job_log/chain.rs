@@ -1,6 +1,7 @@
 //! The files of the log: lines, each with the digest of the one before.
 
-use super::{Entry, JobLogError, SignedHead, failed};
+use super::entry::Entry;
+use super::error::{JobLogError, failed};
 use sha3::{Digest as _, Sha3_256};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -24,46 +25,6 @@ impl Head {
     pub(super) fn reached(&self) -> Reached {
         Reached { count: self.next, digest: self.digest }
     }
-}
-
-/// Checks every file of the log in `directory`, from the oldest kept, and its signed head. `each` gets the lines up to that head, each with the head of the
-/// log that ends with it. Returns the end of the log, and what is signed; `None` before the first start.
-///
-/// # Errors
-/// [`JobLogError::Broken`] names the first line that does not follow the one before; [`JobLogError::OtherHead`].
-pub fn read(
-    directory: &Path,
-    each: &mut dyn FnMut(&Entry, Head),
-) -> Result<(Head, Option<SignedHead>), JobLogError> {
-    // First, because the log of a running key-holder grows.
-    let signed = SignedHead::read(directory)?;
-    let (mut end, mut is_signed) = (None, false);
-    for path in files(directory)? {
-        let oldest = path == file_path(directory, 0);
-        let before = if oldest { Some(Head::default()) } else { end };
-        let after = check_file(&path, before, &mut |entry, head: Head| {
-            let Some(signed) = signed.as_ref().filter(|signed| head.next <= signed.lines) else { return };
-            is_signed = (head.next, head.digest) == (signed.lines, signed.digest);
-            each(entry, head);
-        })?;
-        end = after.or(end);
-    }
-    let end = end.unwrap_or_default();
-    match &signed {
-        Some(SignedHead { lines, .. }) if *lines > 0 && !is_signed => {
-            let path = directory.display().to_string();
-            Err(JobLogError::OtherHead { path, found: end.next, lines: *lines })
-        }
-        _ => Ok((end, signed)),
-    }
-}
-
-/// As [`read`]; the end of the log.
-///
-/// # Errors
-/// As [`read`].
-pub fn check(directory: &Path) -> Result<Head, JobLogError> {
-    read(directory, &mut |_, _| ()).map(|(end, _)| end)
 }
 
 /// The end of the chain after a file, or `None` for an empty one. Without `before` its first line is trusted. `each` gets every line.

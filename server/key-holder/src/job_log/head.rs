@@ -1,6 +1,8 @@
 //! The signed head of the log. Each line names the one before, so one signature binds every line below it: the newest is enough.
 
-use super::{Head, JobLogError, failed};
+use super::chain::{Head, check_file, file_path, files};
+use super::entry::Entry;
+use super::error::{JobLogError, failed};
 use aws_lc_rs::signature::{KeyPair as _, ML_DSA_65, ML_DSA_65_SIGNING, PqdsaKeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
@@ -20,7 +22,7 @@ const SIGNATURE_BYTES: usize = 3309;
 pub struct SignedHead {
     /// Lines of the log.
     pub lines: u64,
-    /// SHA3-256 of the last, without its newline; zeros if there is none.
+    /// SHA3-256 of the last, without its newline; [`SignedHead::signer`] if there is none.
     #[serde(with = "hex::serde")]
     pub digest: [u8; 32],
     /// When it was signed, Unix seconds by the key-holder's clock.
@@ -34,13 +36,13 @@ pub struct SignedHead {
 }
 
 impl SignedHead {
-    /// SHA3-256 of the public key, by which an auditor knows the key-holder again.
+    /// SHA3-256 of the public key, by which an auditor knows the key-holder again. The chain begins with it, so no two key-holders have a head in common.
     pub fn signer(&self) -> [u8; 32] {
         Sha3_256::digest(&self.key).into()
     }
 
     /// Reads the one in a directory, and checks its signature.
-    pub(super) fn read(directory: &Path) -> Result<Option<SignedHead>, JobLogError> {
+    fn read(directory: &Path) -> Result<Option<SignedHead>, JobLogError> {
         let path = directory.join(HEAD_FILE);
         let text = match std::fs::read(&path) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -62,6 +64,48 @@ impl SignedHead {
     }
 }
 
+/// Checks every file of the log in `directory`, from the oldest kept, and its signed head. `each` gets the lines up to that head, each with the head of the
+/// log that ends with it. Returns the end of the log, and what is signed; `None` before the first start, and then the
+/// first line is trusted.
+///
+/// # Errors
+/// [`JobLogError::Broken`] names the first line that does not follow the one before; [`JobLogError::OtherHead`].
+pub fn read(
+    directory: &Path,
+    each: &mut dyn FnMut(&Entry, Head),
+) -> Result<(Head, Option<SignedHead>), JobLogError> {
+    // First, because the log of a running key-holder grows.
+    let signed = SignedHead::read(directory)?;
+    let first = signed.as_ref().map(|signed| Head { digest: signed.signer(), ..Head::default() });
+    let (mut end, mut is_signed) = (None, false);
+    for path in files(directory)? {
+        let oldest = path == file_path(directory, 0);
+        let before = if oldest { first } else { end };
+        let after = check_file(&path, before, &mut |entry, head: Head| {
+            let Some(signed) = signed.as_ref().filter(|signed| head.next <= signed.lines) else { return };
+            is_signed = (head.next, head.digest) == (signed.lines, signed.digest);
+            each(entry, head);
+        })?;
+        end = after.or(end);
+    }
+    let end = end.or(first).unwrap_or_default();
+    match &signed {
+        Some(SignedHead { lines, .. }) if *lines > 0 && !is_signed => {
+            let path = directory.display().to_string();
+            Err(JobLogError::OtherHead { path, found: end.next, lines: *lines })
+        }
+        _ => Ok((end, signed)),
+    }
+}
+
+/// As [`read`]; the end of the log.
+///
+/// # Errors
+/// As [`read`].
+pub fn check(directory: &Path) -> Result<Head, JobLogError> {
+    read(directory, &mut |_, _| ()).map(|(end, _)| end)
+}
+
 /// Signs heads.
 pub(super) struct Signer(PqdsaKeyPair);
 
@@ -70,6 +114,11 @@ impl Signer {
         let seed = directory.secret::<32>(KEY_FILE)?;
         let key = PqdsaKeyPair::from_seed(&ML_DSA_65_SIGNING, &seed[..]);
         Ok(Signer(key.expect("every 32 bytes are the seed of a key")))
+    }
+
+    /// The head of an empty log.
+    pub(super) fn first(&self) -> Head {
+        Head { digest: Sha3_256::digest(self.0.public_key()).into(), ..Head::default() }
     }
 
     /// The head, if its signature verifies: a faulty one may reveal the key.

@@ -93,8 +93,8 @@ fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
 
     let files: Vec<PathBuf> = fs::read_dir(&whole).unwrap().map(|entry| entry.unwrap().path()).collect();
     let spared = |name: &str| {
-        // Made anew by SQLite and by the watch of the disk; locks; edited by the operator; read by commands of the operator only.
-        ["vault.sqlite-shm", "disk.reserve", "lock", "keys.lock", "clients.toml", ".gitignore"]
+        // Made anew by SQLite, by the watch of the disk and at every start; locks; edited by the operator; read by commands of the operator only.
+        ["vault.sqlite-shm", "disk.reserve", "jobs.head", "lock", "keys.lock", "clients.toml", ".gitignore"]
             .contains(&name)
             || name.starts_with("operator-")
     };

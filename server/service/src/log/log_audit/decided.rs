@@ -290,7 +290,6 @@ impl Decided {
             let (right, wrong): (Vec<_>, Vec<_>) = heads.partition(|(has, ..)| *has);
             (right.len(), *place, wrong.into_iter().next())
         });
-        // The logs of three may begin alike.
         match compared.max_by_key(|(right, ..)| *right) {
             Some((1.., place, None)) => Ok(place),
             Some((1.., (_, seat), Some((_, lines, seal)))) => Err(refused(format!(

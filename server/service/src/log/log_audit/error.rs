@@ -53,9 +53,9 @@ pub enum AuditError {
         /// Which key-holder's, from 1.
         seat: usize,
         /// The state seen before.
-        before: VaultState,
+        before: Box<VaultState>,
         /// The state in this seal.
-        now: VaultState,
+        now: Box<VaultState>,
     },
     /// A seal shows fewer lines of a job log than seals before it, others, or none.
     #[error(

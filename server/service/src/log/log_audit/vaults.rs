@@ -29,6 +29,7 @@ impl Vaults {
             let Some(now) = *now else { continue };
             let before = seen.unwrap_or_default();
             if now.is_older_than(&before) {
+                let (before, now) = (Box::new(before), Box::new(now));
                 return Err(AuditError::OlderVault { seal, seat, before, now });
             }
             // A log that was restored with its vault has fewer lines, but it is there.
