@@ -104,6 +104,7 @@ fn verify_samples(
                 tree_size: seal.header.tree_size,
                 path: path.clone(),
                 evidence: Evidence::Full(seal.clone()),
+                device: None,
             };
             Ok(verify(&attestation.encode(), &policy, seal.header.time)?.statement().decision)
         };

@@ -93,7 +93,7 @@ impl Roles {
             _ if tier == highest => ["match", "keyholder"],
             Tier::Avx512 => ["match_avx512", "keyholder_avx512"],
             Tier::Avx2 => ["match_avx2", "keyholder_avx2"],
-            Tier::Portable => ["match_portable", "keyholder_portable"],
+            Tier::Portable | Tier::Neon => ["match_portable", "keyholder_portable"],
         };
         let scheme = scheme(tier);
         Roles { steps, masker: Masker::new(&scheme, rand::random()), decryptor: Decryptor::new(&scheme) }

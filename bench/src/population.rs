@@ -1,7 +1,7 @@
 //! People with credentials, each with a verified proof. They are derived from a fixed seed, and their proofs are made at every start.
 
 use std::time::Instant;
-use trefoil_types::{Account, Handle, SessionId};
+use trefoil_types::{Account, AccountKeyId, Handle, SessionId};
 
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -77,7 +77,8 @@ fn person(witness: &Witness, session_key: SessionKey, rng: &mut StdRng) -> Resul
     let statement = statement(witness, Circuit::Cred2, &session_key);
     let proof = trefoil_zkp::prove(witness, &statement, rng).map_err(Failure::in_step("proving"))?;
     let (audience, policy_id) = (AUDIENCE.to_owned(), POLICY_ID);
-    let envelope = ProofEnvelope { statement, audience, session_key, policy_id, proof };
+    let envelope =
+        ProofEnvelope { statement, audience, session_key, account_key: ACCOUNT_KEY, policy_id, proof };
     let (session, verdict) = verdict(&envelope, VERDICT_EXPIRY_S).map_err(Failure::fault)?;
     Ok(Person { handle: verdict.handle, account: verdict.account, session, verdict, envelope })
 }
@@ -105,6 +106,9 @@ pub(crate) fn credentials(
     Ok((members.into_iter().map(witness).collect::<Result<_, Failure>>()?, tree))
 }
 
+/// Of every person: no device signs here.
+const ACCOUNT_KEY: AccountKeyId = AccountKeyId::new([0; 32]);
+
 /// What a holder claims in a session under this key.
 pub(crate) fn statement(witness: &Witness, circuit: Circuit, session_key: &SessionKey) -> Statement {
     witness.statement(&SessionClaim {
@@ -116,6 +120,7 @@ pub(crate) fn statement(witness: &Witness, circuit: Circuit, session_key: &Sessi
         level: LEVEL,
         policy_id: POLICY_ID,
         key_commitment: &session_key.commitment(),
+        account_key: ACCOUNT_KEY,
     })
 }
 

@@ -33,7 +33,10 @@ pub(crate) struct Sign {
     /// Also compare the times of N signatures under one key and under others, by dudect's test
     #[arg(long, value_name = "N", default_value_t = 0)]
     timing: usize,
-    /// Skip the timings and run only --falcon-salts and --timing
+    /// Also derive N account keys, sign with each as a device does, and verify
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    device: usize,
+    /// Skip the timings and run only --falcon-salts, --timing and --device
     #[arg(long)]
     alone: bool,
     /// How much of SLH-DSA to precompute: brief, usual (a service's default) or large, which takes most of a minute
@@ -51,10 +54,10 @@ fn extent(name: &str) -> Result<Extent, String> {
 /// # Errors
 /// When keys cannot be made or threads cannot be started. A wrong signature is in the report, not here.
 pub(crate) fn sign(args: &Sign, tier: Tier) -> Result<Report, Failure> {
-    let Sign { rounds, seconds, falcon_salts, timing, alone, extent } = *args;
-    if alone && falcon_salts == 0 && timing == 0 {
+    let Sign { rounds, seconds, falcon_salts, timing, device, alone, extent } = *args;
+    if alone && falcon_salts == 0 && timing == 0 && device == 0 {
         return Err(Failure::usage(
-            "--alone skips the timings, so nothing is left to run; add --falcon-salts N or --timing N",
+            "--alone skips the timings, so nothing is left to run; add --falcon-salts N, --timing N or --device N",
         ));
     }
     let mut report = Report { summary: String::new(), result: json!({ "tier": tier.name() }), problem: None };
@@ -78,6 +81,9 @@ pub(crate) fn sign(args: &Sign, tier: Tier) -> Result<Report, Failure> {
     }
     if timing > 0 {
         report = report.and("timing", timing::measure(timing, extent)?);
+    }
+    if device > 0 {
+        report = report.and("device", bundle::device(device)?);
     }
     Ok(report)
 }

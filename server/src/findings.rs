@@ -242,7 +242,7 @@ pub fn queue(waiting: usize, most: usize, before: &Stood) -> Option<Finding> {
     Some(Fault::QueueFullSoon.at(place, what))
 }
 
-/// A tenant that refuses more logins than the model of its policy explains.
+/// A tenant that refuses more logins than the model of its policy explains; of one with two models, named with the model.
 pub fn refusals(of: &TenantOutcomes) -> Option<Finding> {
     let (found, is_of_hour) = of.excess?;
     let Outcomes { not_matched, locked_out, turned_away, .. } = found;
@@ -266,7 +266,8 @@ pub fn refusals(of: &TenantOutcomes) -> Option<Finding> {
          API key, and `trefoil admin api-key revoke` ends it",
         hex::encode(of.tenant)
     );
-    Some(Fault::RefusalsMany.at(format!("tenant {}", of.name), what).do_this(remedy))
+    let model = if of.is_one_of_two { format!(", model {embedder}") } else { String::new() };
+    Some(Fault::RefusalsMany.at(format!("tenant {}{model}", of.name), what).do_this(remedy))
 }
 
 #[cfg(test)]

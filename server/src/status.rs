@@ -233,6 +233,7 @@ fn logins_of(tenant: &TenantOutcomes) -> TenantLogins {
     TenantLogins {
         tenant: Hex(tenant.tenant.to_bytes()),
         name: tenant.name.clone(),
+        model: tenant.is_one_of_two.then(|| tenant.model.0.clone()),
         hour: outcomes(tenant.hour),
         day: outcomes(tenant.day),
         model_refuses: tenant.model.1,

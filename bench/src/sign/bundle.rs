@@ -3,12 +3,13 @@
 use serde_json::{Map, json};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Decision, Evidence, ExpectedNonce, Policy, ProbeMode, SealHeader, Statement, Suite,
-    statement_digest, verify,
+    Attestation, Decision, DeviceStatement, Evidence, ExpectedNonce, Policy, ProbeMode, Proof, SealHeader,
+    Statement, Suite, statement_digest, verify,
 };
 use trefoil_matching::LANES;
 use trefoil_sign::{Extent, Falcon512, MlDsa65, SignatureFamily, SigningKeys, seal_tree};
-use trefoil_types::{Account, BatchId, TenantId};
+use trefoil_types::{Account, BatchId, SessionId, TenantId};
+use trefoil_wallet::wallet::Wallet;
 
 use super::{cpu_us, precompute};
 use crate::clock::WORLD_START_S;
@@ -99,8 +100,9 @@ fn attestation(
     let seal = keys.sign_seal(header, &mut rand::rng()).map_err(Failure::in_step("sealing"))?;
     let path = tree.path(7).ok_or_else(|| Failure::fault("no path"))?;
     let (leaf_index, tree_size) = (7, tree.size());
+    let evidence = Evidence::Full(seal);
     let attestation =
-        Attestation { statement: &encoded, leaf_index, tree_size, path, evidence: Evidence::Full(seal) };
+        Attestation { statement: &encoded, leaf_index, tree_size, path, evidence, device: None };
     let bytes = attestation.encode();
     let policy = Policy::new(trust_root, AUDIENCE, ExpectedNonce::Exactly(NONCE.to_vec())).accept_no_proof();
     let mut verify_us = Vec::new();
@@ -113,6 +115,31 @@ fn attestation(
     let mut report = times(&what, [("verify_us", verify_us)]);
     report.put(json!({ "bytes": bytes.len() }));
     Ok(report)
+}
+
+/// The device's signature: keys of `rounds` wallets, derived, signed with once (each time derived anew, as a wallet does), and verified.
+pub(super) fn device(rounds: usize) -> Result<Report, Failure> {
+    let (rng, tenant, audience) = (&mut rand::rng(), TenantId::new([1; 16]), AUDIENCE);
+    let [mut derive_us, mut sign_us, mut verify_us] = [const { Vec::new() }; 3];
+    let proof =
+        Proof { circuit: 3, root: [5; 32], level: 2, epoch: 500_000, session: SessionId::new([6; 32]) };
+    let account = Account::new([2; 32]);
+    let statement =
+        DeviceStatement { tenant, account, audience, nonce: &[3; 32], request_digest: [4; 32], proof };
+    let mut wrong = 0u32;
+    for _ in 0..rounds {
+        let key = Wallet::create(rng).account_key(&tenant, audience);
+        let (us, id) = cpu_us(|| key.id());
+        derive_us.push(us);
+        let (us, signature) = cpu_us(|| key.sign(&statement, rng));
+        sign_us.push(us);
+        let (us, verifies) = cpu_us(|| signature.verifies(&statement.to_be_signed()));
+        verify_us.push(us);
+        wrong += u32::from(!verifies || signature.account_key() != id);
+    }
+    let runs = [("derive_us", derive_us), ("sign_us", sign_us), ("verify_us", verify_us)];
+    let problem = (wrong > 0).then(|| format!("{wrong} device's signatures do not verify"));
+    Ok(Report { problem, ..times("device: ", runs) })
 }
 
 const AUDIENCE: &str = "https://shop.example";

@@ -110,7 +110,7 @@ fn subjects(key: &SlhDsaSha2_128f, most: Extent, tier: Tier) -> Result<Vec<Subje
         ("without_top_layers", Cpu::at_most(tier), &bare),
         ("portable", Cpu::at_most(Tier::Portable), &bare),
     ];
-    if Cpu::at_most(Tier::Avx2.min(tier)).has_sha_ni() {
+    if Cpu::at_most(Tier::Avx2.min(tier)).has_sha() {
         wanted.push(("shani", Cpu::at_most(Tier::Avx2.min(tier)), &usual));
     }
     let subject =

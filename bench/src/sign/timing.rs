@@ -45,7 +45,7 @@ pub(super) fn measure(signatures: usize, extent: Extent) -> Result<Report, Failu
     let with_top_layers = |key: SlhDsaSha2_128f| key.precomputation(extent).run().map(|()| key);
     of("slhdsa_with_top_layers", classes(signatures, KEYS_WITH_TOP_LAYERS, with_top_layers, once)?);
     let sha_ni = Cpu::at_most(Tier::Avx2);
-    if sha_ni.has_sha_ni() {
+    if sha_ni.has_sha() {
         of("slhdsa_shani", classes(signatures, KEYS, |key: SlhDsaSha2_128f| Ok(key.on(sha_ni)), once)?);
     }
     of(

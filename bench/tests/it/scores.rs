@@ -36,7 +36,7 @@ fn the_arithmetic_is_timed_and_its_scores_verified() {
     let names: Vec<&str> = lower
         .iter()
         .flat_map(|tier| match tier {
-            Tier::Portable => ["match_portable", "keyholder_portable"],
+            Tier::Portable | Tier::Neon => ["match_portable", "keyholder_portable"],
             Tier::Avx2 => ["match_avx2", "keyholder_avx2"],
             Tier::Avx512 => unreachable!("there is no higher one"),
         })

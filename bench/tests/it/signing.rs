@@ -46,7 +46,7 @@ fn signing_is_timed_and_its_signatures_verified() {
     assert_eq!(number(&report, "/falcon_salts/different"), 100.0);
     let timed: Vec<&str> = ["slhdsa", "slhdsa_with_top_layers", "slhdsa_shani", "mldsa"]
         .into_iter()
-        .filter(|name| *name != "slhdsa_shani" || Cpu::at_most(Tier::Avx2).has_sha_ni())
+        .filter(|name| *name != "slhdsa_shani" || Cpu::at_most(Tier::Avx2).has_sha())
         .collect();
     let about = ["signatures", "keys", "keys_with_top_layers", "extent", "t_probable"];
     assert_keys(&report, "/timing", &[], &[&timed[..], &about].concat());

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::cbor::{Reader, Writer};
+use crate::device::DeviceSignature;
 use crate::error::{DecodeError, Problem};
 use crate::seal::{Seal, write_path};
 use crate::statement::STATEMENT_BYTES_MAX;
@@ -11,7 +12,7 @@ use crate::tree::{Hash, PATH_MAX};
 /// Name and version of the attestation format.
 pub const ATTESTATION_FORMAT: &str = "trefoil:attestation/1";
 /// Upper bound on an encoded attestation, checked before anything is read.
-pub const ATTESTATION_BYTES_MAX: usize = 28 * 1024;
+pub const ATTESTATION_BYTES_MAX: usize = 32 * 1024;
 
 /// A statement with the proof that a seal covers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Attestation<'a> {
     pub path: Vec<Hash>,
     /// The seal.
     pub evidence: Evidence,
+    /// The signature of the person's device, which it or its application joins ([`join`](crate::join)). No seal covers it.
+    pub device: Option<DeviceSignature>,
 }
 
 /// The seal of an attestation.
@@ -58,7 +61,7 @@ impl Seal {
     /// once, into the answer, and not copied before.
     #[must_use]
     pub fn attestation(&self, statement: &[u8], leaf_index: u64, path: &[Hash]) -> Vec<u8> {
-        encode(statement, leaf_index, self.header.tree_size, path, Written::Full(self))
+        encode(statement, leaf_index, self.header.tree_size, path, Written::Full(self), None)
     }
 }
 
@@ -74,13 +77,14 @@ fn encode(
     tree_size: u64,
     path: &[Hash],
     evidence: Written<'_>,
+    device: Option<&DeviceSignature>,
 ) -> Vec<u8> {
     let mut out = Vec::with_capacity(match evidence {
         Written::Full(_) => ATTESTATION_BYTES_MAX,
         Written::Compact(_) => STATEMENT_BYTES_MAX,
     });
     let mut w = Writer(&mut out);
-    w.map(6);
+    w.map(6 + usize::from(device.is_some()));
     w.key(0).text(ATTESTATION_FORMAT);
     w.key(1).bytes(statement);
     w.key(2).uint(tree_size);
@@ -96,6 +100,9 @@ fn encode(
             w.bytes(&digest);
         }
     }
+    if let Some(device) = device {
+        device.write(w.key(7));
+    }
     out
 }
 
@@ -103,12 +110,12 @@ impl<'a> Attestation<'a> {
     /// The canonical encoding.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let Self { statement, leaf_index, tree_size, path, evidence } = self;
+        let Self { statement, leaf_index, tree_size, path, evidence, device } = self;
         let evidence = match evidence {
             Evidence::Full(seal) => Written::Full(seal),
             Evidence::Compact(reference) => Written::Compact(*reference),
         };
-        encode(statement, *leaf_index, *tree_size, path, evidence)
+        encode(statement, *leaf_index, *tree_size, path, evidence, device.as_ref())
     }
 
     /// Decodes the one canonical encoding of an attestation. Nothing is verified: see [`verify`](crate::verify).
@@ -120,7 +127,7 @@ impl<'a> Attestation<'a> {
         if bytes.len() > ATTESTATION_BYTES_MAX {
             return Err(r.error("attestation", Problem::WrongLength));
         }
-        r.map("attestation", 6)?;
+        let pairs = r.map_of("attestation", 6..=7)?;
         r.key("format", 0)?.format("format", ATTESTATION_FORMAT)?;
         let statement = r.key("statement", 1)?.bytes("statement", 1..=STATEMENT_BYTES_MAX)?;
         let tree_size = r.key("tree_size", 2)?.uint("tree_size")?;
@@ -138,7 +145,11 @@ impl<'a> Attestation<'a> {
             }
             found => return Err(start.error("seal", Problem::UnexpectedKey { expected: 5, found })),
         };
+        let device = match pairs {
+            6 => None,
+            _ => Some(DeviceSignature::read(r.key("device", 7)?)?),
+        };
         r.finish("attestation")?;
-        Ok(Self { statement, leaf_index, tree_size, path, evidence })
+        Ok(Self { statement, leaf_index, tree_size, path, evidence, device })
     }
 }

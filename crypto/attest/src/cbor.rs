@@ -87,6 +87,18 @@ impl Writer<'_> {
     }
 }
 
+/// What a COSE_Sign1 signature is over (RFC 9052 section 4.4), without external data.
+pub(crate) fn sig_structure(protected: &[u8], payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(protected.len() + payload.len() + 24);
+    let mut w = Writer(&mut out);
+    w.array(4);
+    w.text("Signature1");
+    w.bytes(protected);
+    w.bytes(&[]);
+    w.bytes(payload);
+    out
+}
+
 /// Reads deterministic CBOR from untrusted bytes; `field` names what is being read, for the error.
 #[derive(Clone)]
 pub(crate) struct Reader<'a> {

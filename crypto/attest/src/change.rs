@@ -382,6 +382,10 @@ fn verify_receipt<'a>(
     now: u64,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
     let receipt = Attestation::decode(bytes)?;
+    // A device signs logins, never changes.
+    if receipt.device.is_some() {
+        return Err(VerifyError::DeviceSignature);
+    }
     let signed = Signed::of(&receipt.evidence, passed)?;
     let change = Change::decode(receipt.statement)?;
     if change.issuer != trust_root.issuer() {

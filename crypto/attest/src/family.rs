@@ -16,6 +16,10 @@ pub enum Family {
     SlhDsaSha2_128f,
 }
 
+/// Bytes of an ML-DSA-44 public key (FIPS 204 table 2).
+pub const ML_DSA_44_PUBLIC_KEY_BYTES: usize = 1312;
+/// Bytes of an ML-DSA-44 signature (FIPS 204 table 2).
+pub const ML_DSA_44_SIGNATURE_BYTES: usize = 2420;
 /// Bytes of an ML-DSA-65 public key (FIPS 204 table 2).
 pub const ML_DSA_65_PUBLIC_KEY_BYTES: usize = 1952;
 /// Bytes of an ML-DSA-65 signature (FIPS 204 table 2).
@@ -110,6 +114,17 @@ impl fmt::Display for Family {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Whether an ML-DSA-44 signature with an empty context verifies. No family of seals: devices and witnesses sign with it.
+pub(crate) fn verify_ml_dsa_44(
+    public_key: &[u8; ML_DSA_44_PUBLIC_KEY_BYTES],
+    message: &[u8],
+    signature: &[u8; ML_DSA_44_SIGNATURE_BYTES],
+) -> bool {
+    use fips204::traits::{SerDes as _, Verifier as _};
+    fips204::ml_dsa_44::PublicKey::try_from_bytes(*public_key)
+        .is_ok_and(|public_key| public_key.verify(message, signature, &[]))
 }
 
 fn verify_ml_dsa_65(public_key: &[u8], message: &[u8], signature: &[u8]) -> bool {

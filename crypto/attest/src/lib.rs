@@ -23,6 +23,7 @@ mod attestation;
 mod cbor;
 mod change;
 mod contradiction;
+mod device;
 mod error;
 mod family;
 #[cfg(feature = "json")]
@@ -39,6 +40,7 @@ mod rotation;
 mod same_log;
 mod seal;
 mod statement;
+mod succession;
 mod suite;
 pub mod tree;
 mod trust_root;
@@ -54,10 +56,12 @@ pub use change::{
     consent_digest, verify_change, verify_change_with_pruned_seal, verify_change_with_seal,
 };
 pub use contradiction::{Contradicted, Relation, compare, compare_statements};
+pub use device::{DEVICE_FORMAT, DeviceSignature, DeviceStatement, account_key_id, join};
 pub use error::{DecodeError, Problem};
 pub use family::{
-    FALCON_512_PUBLIC_KEY_BYTES, FALCON_512_SIGNATURE_BYTES, Family, ML_DSA_65_PUBLIC_KEY_BYTES,
-    ML_DSA_65_SIGNATURE_BYTES, SLH_DSA_SHA2_128F_PUBLIC_KEY_BYTES, SLH_DSA_SHA2_128F_SIGNATURE_BYTES,
+    FALCON_512_PUBLIC_KEY_BYTES, FALCON_512_SIGNATURE_BYTES, Family, ML_DSA_44_PUBLIC_KEY_BYTES,
+    ML_DSA_44_SIGNATURE_BYTES, ML_DSA_65_PUBLIC_KEY_BYTES, ML_DSA_65_SIGNATURE_BYTES,
+    SLH_DSA_SHA2_128F_PUBLIC_KEY_BYTES, SLH_DSA_SHA2_128F_SIGNATURE_BYTES,
 };
 pub use key_set::{KEY_SET_FORMAT, PublicKeySet};
 pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, ExpectedNonce, Policy};
@@ -73,10 +77,13 @@ pub use statement::{
     BATCH_MAX, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN,
     Proof, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, decided_entry, statement_digest,
 };
+pub use succession::{
+    SUCCESSION_BYTES_MAX, SUCCESSION_FORMAT, Succession, succession_to_be_signed, verify_succession,
+};
 pub use suite::Suite;
 pub use trefoil_types::{
-    Account, ApiKeyId, BatchId, Decision, Handle, IssuerKeyId, KeySetId, OperatorId, ProbeMode, SessionId,
-    TenantId,
+    Account, AccountKeyId, ApiKeyId, BatchId, Decision, Handle, IssuerKeyId, KeySetId, OperatorId, ProbeMode,
+    SessionId, TenantId,
 };
 pub use trust_root::{
     KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use trefoil_types::{Account, Decision, ProbeMode, TenantId};
+use trefoil_types::{Account, AccountKeyId, Decision, ProbeMode, TenantId};
 
 use crate::trust_root::TrustRoot;
 
@@ -28,6 +28,7 @@ pub struct Policy {
     pub(crate) nonce: ExpectedNonce,
     pub(crate) tenant: Option<TenantId>,
     pub(crate) account: Option<Account>,
+    pub(crate) account_key: Option<AccountKeyId>,
     pub(crate) request_digest: Option<[u8; 32]>,
     pub(crate) decision: Option<Decision>,
     pub(crate) probe_mode: Option<ProbeMode>,
@@ -48,6 +49,7 @@ impl Policy {
             nonce,
             tenant: None,
             account: None,
+            account_key: None,
             request_digest: None,
             decision: Some(Decision::Match),
             probe_mode: None,
@@ -68,6 +70,13 @@ impl Policy {
     #[must_use]
     pub fn account(self, account: Account) -> Self {
         Self { account: Some(account), ..self }
+    }
+
+    /// Requires that a device signed with this account key, which was kept beside the account. So the service alone, or who has all its keys,
+    /// can log nobody in. Takes back [`Policy::accept_no_proof`]: an account key belongs to a proof.
+    #[must_use]
+    pub fn account_key(self, key: AccountKeyId) -> Self {
+        Self { account_key: Some(key), ..self }
     }
 
     /// Requires this request.

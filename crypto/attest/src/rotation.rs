@@ -11,7 +11,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::cbor::{Reader, Writer};
+use crate::cbor::{Reader, Writer, sig_structure};
 use crate::error::DecodeError;
 use crate::family::Family;
 use crate::statement::TREFOIL_CLAIM;
@@ -163,14 +163,7 @@ impl TrustRoot {
         w.key(1).uint(Suite::One.number());
         w.key(2).uint(self.version());
         w.key(3).bytes(self.previous());
-        let mut out = Vec::with_capacity(640);
-        let mut w = Writer(&mut out);
-        w.array(4);
-        w.text("Signature1");
-        w.bytes(&protected);
-        w.bytes(&[]);
-        w.bytes(&self.digest());
-        out
+        sig_structure(&protected, &self.digest())
     }
 
     /// No key set is trusted more than before. Only retired ones disappear, and only active ones join.

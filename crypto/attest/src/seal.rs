@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use sha3::{Digest as _, Sha3_256};
 
-use crate::cbor::{Reader, Writer};
+use crate::cbor::{Reader, Writer, sig_structure};
 use crate::error::{DecodeError, Problem};
 use crate::family::Family;
 use crate::restoration::Restoration;
@@ -155,14 +155,7 @@ impl SealHeader {
     /// detached payload.
     #[must_use]
     pub fn to_be_signed(&self, family: Family) -> Vec<u8> {
-        let mut out = Vec::with_capacity(512);
-        let mut w = Writer(&mut out);
-        w.array(4);
-        w.text("Signature1");
-        w.bytes(&self.protected(family));
-        w.bytes(&[]);
-        w.bytes(&self.root);
-        out
+        sig_structure(&self.protected(family), &self.root)
     }
 
     /// The protected header of one family's COSE_Sign1.

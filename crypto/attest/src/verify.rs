@@ -1,11 +1,12 @@
 //! Offline verification: untrusted bytes and a policy give [`Verified`] or one [`VerifyError`].
 //!
-//! Cheapest checks first: size and decoding, the policy, the key set, the tree, then the three signatures from the
+//! Cheapest checks first: size and decoding, the policy, the device's signature, the key set, the tree, then the three signatures from the
 //! fastest to the slowest. Every check is required; the order only decides which error a bad attestation gets.
 
 use core::fmt;
 
 use crate::attestation::{Attestation, Evidence, SealReference};
+use crate::device::{DeviceSignature, DeviceStatement};
 use crate::family::Family;
 use crate::key_set::Hex;
 use crate::policy::{ExpectedNonce, Policy};
@@ -16,7 +17,7 @@ use crate::suite::Suite;
 use crate::tree;
 use crate::trust_root::{KeySetStatus, TrustRoot, TrustedKeySet};
 use crate::verify_error::VerifyError;
-use trefoil_types::KeySetId;
+use trefoil_types::{AccountKeyId, KeySetId};
 
 /// An attestation for which every check passed. Only [`verify`], [`verify_with_seal`] and
 /// [`verify_with_pruned_seal`] make one.
@@ -26,6 +27,7 @@ pub struct Verified<'a> {
     statement_digest: [u8; 32],
     leaf_index: u64,
     seal: SealHeader,
+    device: Option<AccountKeyId>,
 }
 
 /// One signature that was verified.
@@ -66,6 +68,13 @@ impl<'a> Verified<'a> {
     #[must_use]
     pub fn seal(&self) -> &SealHeader {
         &self.seal
+    }
+
+    /// The account key with which the person's device signed this login: the pinned one, where the policy has one. Without a device's signature
+    /// none: then that the person took part is the service's word.
+    #[must_use]
+    pub fn device(&self) -> Option<AccountKeyId> {
+        self.device
     }
 
     /// The three signatures that verified, in the order of [`Family::ALL`].
@@ -238,9 +247,10 @@ fn verify_attestation<'a>(
     check_addressee(&statement, policy)?;
     check_requirements(&statement, policy)?;
     check_time(&statement, signed.header(), policy.clock_skew, now)?;
+    let device = check_device(&statement, attestation.device.as_ref(), policy)?;
     let statement_digest = signed.digest_of(&attestation, statement.suite, &policy.trust_root)?;
     let (leaf_index, seal) = (attestation.leaf_index, signed.header().clone());
-    Ok(Verified { statement, statement_digest, leaf_index, seal })
+    Ok(Verified { statement, statement_digest, leaf_index, seal, device })
 }
 
 /// Who stated it, for whom, about whom.
@@ -275,7 +285,7 @@ fn check_requirements(statement: &Statement<'_>, policy: &Policy) -> Result<(), 
     if policy.probe_mode.is_some_and(|mode| mode != statement.probe_mode) {
         return Err(VerifyError::ProbeMode(statement.probe_mode));
     }
-    match (policy.proof_level, statement.proof) {
+    match (policy.proof_level.or(policy.account_key.map(|_| 0)), statement.proof) {
         (Some(_), None) => return Err(VerifyError::NoProof),
         (Some(level), Some(proof)) if proof.level < level => return Err(VerifyError::ProofLevel),
         (Some(_), Some(_)) | (None, _) => {}
@@ -288,6 +298,25 @@ fn check_requirements(statement: &Statement<'_>, policy: &Policy) -> Result<(), 
         return Err(VerifyError::FmrClass(statement.fmr_class));
     }
     Ok(())
+}
+
+/// The key by which a device signed this statement: the pinned one, if one is.
+fn check_device(
+    statement: &Statement<'_>,
+    device: Option<&DeviceSignature>,
+    policy: &Policy,
+) -> Result<Option<AccountKeyId>, VerifyError> {
+    let Some(device) = device else {
+        return policy.account_key.map_or(Ok(None), |_| Err(VerifyError::NoDeviceSignature));
+    };
+    let key = device.account_key();
+    if policy.account_key.is_some_and(|pinned| pinned != key) {
+        return Err(VerifyError::AccountKey(key));
+    }
+    match DeviceStatement::of(statement) {
+        Some(signed) if device.verifies(&signed.to_be_signed()) => Ok(Some(key)),
+        _ => Err(VerifyError::DeviceSignature),
+    }
 }
 
 /// The statement holds now, and the seal was made after it and not in the future.

@@ -6,7 +6,7 @@ use crate::attestation::SealReference;
 use crate::error::{DecodeError, Problem};
 use crate::family::Family;
 
-use trefoil_types::{Decision, KeySetId, ProbeMode, time::format as utc};
+use trefoil_types::{AccountKeyId, Decision, KeySetId, ProbeMode, time::format as utc};
 
 /// Why an attestation was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -87,6 +87,17 @@ pub enum VerifyError {
         /// Unix seconds.
         time: u64,
     },
+    /// The policy requires an account key, and no device signed.
+    #[error(
+        "no signature of the person's device, which this account has; join it to the attestation, or do not accept"
+    )]
+    NoDeviceSignature,
+    /// Another account key than the pinned one.
+    #[error("signed by account key {0}, not by the one that was kept for this account; do not accept")]
+    AccountKey(AccountKeyId),
+    /// The device's signature is not over this statement.
+    #[error("the device's signature is not over this statement; do not accept")]
+    DeviceSignature,
     /// The statement names another suite than the seal.
     #[error("statement and seal name different suites; do not accept")]
     SuiteMismatch,
@@ -170,6 +181,9 @@ impl VerifyError {
             Self::NotYetValid { .. } => "not-yet-valid",
             Self::Expired { .. } => "expired",
             Self::SealTime { .. } => "seal-time",
+            Self::NoDeviceSignature => "no-device-signature",
+            Self::AccountKey(_) => "account-key",
+            Self::DeviceSignature => "device-signature",
             Self::SuiteMismatch => "suite-mismatch",
             Self::TreeSizeMismatch => "tree-size-mismatch",
             Self::NotInTree => "not-in-tree",

@@ -14,14 +14,15 @@ use core::fmt;
 use base64ct::{Base64, Encoding as _};
 use sha2::{Digest as _, Sha256};
 
+use crate::family::{ML_DSA_44_PUBLIC_KEY_BYTES, ML_DSA_44_SIGNATURE_BYTES, verify_ml_dsa_44};
 use crate::key_set::Hex;
 use crate::seal::{SEAL_FORMAT, Seal, SealHeader};
 use crate::tree::Hash;
 
-/// Bytes of a witness's ML-DSA-44 public key (FIPS 204 table 2).
-pub const PUBLIC_KEY_BYTES: usize = 1312;
-/// Bytes of an ML-DSA-44 signature (FIPS 204 table 2).
-pub const SIGNATURE_BYTES: usize = 2420;
+/// Bytes of a witness's public key.
+pub const PUBLIC_KEY_BYTES: usize = ML_DSA_44_PUBLIC_KEY_BYTES;
+/// Bytes of a witness's signature.
+pub const SIGNATURE_BYTES: usize = ML_DSA_44_SIGNATURE_BYTES;
 /// Longest note that is read: a checkpoint with some 60 cosignatures.
 pub const NOTE_BYTES_MAX: usize = 256 * 1024;
 
@@ -269,15 +270,13 @@ impl Witness {
 
     /// The time of a `timestamped_signature` that verifies.
     fn verify(&self, checkpoint: &Checkpoint, signature: &[u8]) -> Result<u64, WitnessError> {
-        use fips204::traits::{SerDes as _, Verifier as _};
         let verified = || {
             let (time, signature) = signature.split_first_chunk::<8>()?;
             let time = u64::from_be_bytes(*time);
             let signature: &[u8; SIGNATURE_BYTES] = signature.try_into().ok()?;
             let message = checkpoint.cosigned_message(&self.name, time)?;
-            let key = fips204::ml_dsa_44::PublicKey::try_from_bytes(self.public_key).ok()?;
             // Times beyond 2^63 - 1 are not allowed.
-            (time >> 63 == 0 && key.verify(&message, signature, &[])).then_some(time)
+            (time >> 63 == 0 && verify_ml_dsa_44(&self.public_key, &message, signature)).then_some(time)
         };
         verified().ok_or_else(|| WitnessError::Signature { witness: self.name.clone() })
     }

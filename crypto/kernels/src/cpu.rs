@@ -13,6 +13,8 @@ pub const TIER_VARIABLE: &str = "TREFOIL_TIER";
 pub enum Tier {
     /// No assumption about the processor.
     Portable,
+    /// aarch64, where the portable bodies already use the vectors: with it kernels use the extensions that are detected.
+    Neon,
     /// x86-64 with AVX2 and FMA (Haswell and Zen onwards).
     Avx2,
     /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2, IFMA and VPOPCNTDQ (Ice Lake and Zen 4 onwards).
@@ -21,7 +23,7 @@ pub enum Tier {
 
 impl Tier {
     /// All tiers, lowest first.
-    pub const ALL: [Tier; 3] = [Tier::Portable, Tier::Avx2, Tier::Avx512];
+    pub const ALL: [Tier; 4] = [Tier::Portable, Tier::Neon, Tier::Avx2, Tier::Avx512];
 
     /// The highest tier of this machine, detected on the first call.
     pub fn detected() -> Tier {
@@ -31,7 +33,10 @@ impl Tier {
 
     /// The tiers of this machine, lowest first.
     pub fn available() -> impl Iterator<Item = Tier> {
-        Tier::ALL.into_iter().filter(|tier| *tier <= Tier::detected())
+        let neon_is_here = cfg!(target_arch = "aarch64");
+        Tier::ALL
+            .into_iter()
+            .filter(move |tier| *tier <= Tier::detected() && (*tier != Tier::Neon || neon_is_here))
     }
 
     /// The detected tier, lowered by [`TIER_VARIABLE`] when that is set. For tests and benchmarks.
@@ -49,6 +54,7 @@ impl Tier {
     pub fn name(self) -> &'static str {
         match self {
             Tier::Portable => "portable",
+            Tier::Neon => "neon",
             Tier::Avx2 => "avx2",
             Tier::Avx512 => "avx512",
         }
@@ -65,19 +71,19 @@ impl FromStr for Tier {
 
 /// A tier name that this crate does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown processor tier {0:?}: use portable, avx2 or avx512")]
+#[error("unknown processor tier {0:?}: use portable, neon, avx2 or avx512")]
 pub struct UnknownTier(String);
 
 /// Proof that the instructions of one tier exist on this machine. Kernels dispatch on it.
 ///
-/// The SHA extensions are not a tier: processors of either vector tier have them or not. From [`Tier::Avx2`] upwards
+/// The SHA extensions are not a tier: processors of a vector tier have them or not. From [`Tier::Neon`] upwards
 /// the token carries them when detected; and VAES in [`Tier::Avx512`].
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
+    tier: Tier,
     token: Token,
     asks_ahead: bool,
-    #[cfg(target_arch = "x86_64")]
-    sha_ni: Option<ShaNi>,
+    sha: Option<Sha>,
     #[cfg(target_arch = "x86_64")]
     vaes: Option<Vaes>,
 }
@@ -100,8 +106,9 @@ impl Cpu {
 
     /// The highest tier of this machine that is not above `tier`.
     pub fn at_most(tier: Tier) -> Cpu {
-        let token = match tier.min(Tier::detected()) {
-            Tier::Portable => Token::Portable,
+        let tier = Tier::available().filter(|available| *available <= tier).last().unwrap_or(Tier::Portable);
+        let token = match tier {
+            Tier::Portable | Tier::Neon => Token::Portable,
             #[cfg(target_arch = "x86_64")]
             Tier::Avx2 => Token::Avx2(Avx2(())),
             #[cfg(target_arch = "x86_64")]
@@ -110,10 +117,10 @@ impl Cpu {
             Tier::Avx2 | Tier::Avx512 => Token::Portable,
         };
         Cpu {
+            tier,
             token,
             asks_ahead: crate::packed::asking_pays(),
-            #[cfg(target_arch = "x86_64")]
-            sha_ni: if matches!(token, Token::Portable) { None } else { ShaNi::detected() },
+            sha: if tier == Tier::Portable { None } else { Sha::detected() },
             #[cfg(target_arch = "x86_64")]
             vaes: if matches!(token, Token::Avx512(_)) { Vaes::detected() } else { None },
         }
@@ -121,20 +128,13 @@ impl Cpu {
 
     /// The same tier without the SHA extensions. For tests and benchmarks.
     #[must_use]
-    pub fn without_sha_ni(self) -> Cpu {
-        Cpu {
-            #[cfg(target_arch = "x86_64")]
-            sha_ni: None,
-            ..self
-        }
+    pub fn without_sha(self) -> Cpu {
+        Cpu { sha: None, ..self }
     }
 
     /// Whether kernels may use the SHA extensions.
-    pub fn has_sha_ni(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        return self.sha_ni.is_some();
-        #[cfg(not(target_arch = "x86_64"))]
-        return false;
+    pub fn has_sha(self) -> bool {
+        self.sha.is_some()
     }
 
     /// Whether kernels prefetch memory. They do unless [`calibrate`](crate::packed::calibrate) found that prefetching costs time.
@@ -150,22 +150,16 @@ impl Cpu {
 
     /// The tier that this token stands for.
     pub fn tier(self) -> Tier {
-        match self.token {
-            Token::Portable => Tier::Portable,
-            #[cfg(target_arch = "x86_64")]
-            Token::Avx2(_) => Tier::Avx2,
-            #[cfg(target_arch = "x86_64")]
-            Token::Avx512(_) => Tier::Avx512,
-        }
+        self.tier
     }
 
     pub(crate) fn token(self) -> Token {
         self.token
     }
 
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn sha_ni(self) -> Option<ShaNi> {
-        self.sha_ni
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    pub(crate) fn sha(self) -> Option<Sha> {
+        self.sha
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -184,10 +178,9 @@ pub(crate) struct Avx2(());
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(());
 
-/// The SHA extensions, SSSE3 and SSE4.1 are present. Made only by detection.
-#[cfg(target_arch = "x86_64")]
+/// The SHA-256 instructions of this architecture are present (with SSSE3 and SSE4.1 on x86-64). Made only by detection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ShaNi(());
+pub(crate) struct Sha(());
 
 /// VAES is present, beside every feature of [`Tier::Avx512`]. Made only by detection.
 #[cfg(target_arch = "x86_64")]
@@ -201,13 +194,17 @@ impl Vaes {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-impl ShaNi {
-    fn detected() -> Option<ShaNi> {
+impl Sha {
+    fn detected() -> Option<Sha> {
+        #[cfg(target_arch = "x86_64")]
         let found = is_x86_feature_detected!("sha")
             && is_x86_feature_detected!("ssse3")
             && is_x86_feature_detected!("sse4.1");
-        found.then_some(ShaNi(()))
+        #[cfg(target_arch = "aarch64")]
+        let found = std::arch::is_aarch64_feature_detected!("sha2");
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let found = false;
+        found.then_some(Sha(()))
     }
 }
 
@@ -231,7 +228,7 @@ fn detect() -> Tier {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Tier {
-    Tier::Portable
+    if cfg!(target_arch = "aarch64") { Tier::Neon } else { Tier::Portable }
 }
 
 #[cfg(test)]
@@ -242,11 +239,11 @@ mod tests {
     fn a_token_never_exceeds_the_machine_or_the_wish() {
         for wish in Tier::ALL {
             let tier = Cpu::at_most(wish).tier();
-            assert_eq!(tier, wish.min(Tier::detected()));
+            assert_eq!(Some(tier), Tier::available().filter(|tier| *tier <= wish).last());
         }
         assert_eq!(Cpu::detected().tier(), Tier::detected());
-        assert!(!Cpu::at_most(Tier::Portable).has_sha_ni());
-        assert!(!Cpu::detected().without_sha_ni().has_sha_ni());
-        assert_eq!(Cpu::detected().without_sha_ni().tier(), Tier::detected());
+        assert!(!Cpu::at_most(Tier::Portable).has_sha());
+        assert!(!Cpu::detected().without_sha().has_sha());
+        assert_eq!(Cpu::detected().without_sha().tier(), Tier::detected());
     }
 }

@@ -1,7 +1,7 @@
 //! Kernels: the few loops worth writing for a particular processor, each with a portable twin.
 //!
-//! This is the only crate of the workspace that may contain `unsafe`, and only in its private `arch`
-//! module and for system calls in [`pages`]. A kernel takes a [`Cpu`], a token that can only be made by
+//! This is the only crate of the workspace that may contain `unsafe`, and only in its private modules `arch`
+//! (x86-64) and `arm` and for system calls in [`pages`]. A kernel takes a [`Cpu`], a token that can only be made by
 //! detection, so that an instruction is never reached on a processor that lacks it. Every tier of a kernel gives the same bits: one shared
 //! checker compares each tier that the machine has with the portable twin.
 //!
@@ -25,6 +25,8 @@
 pub mod aes;
 #[cfg(target_arch = "x86_64")]
 mod arch;
+#[cfg(target_arch = "aarch64")]
+mod arm;
 pub mod cells;
 #[cfg(test)]
 mod check;

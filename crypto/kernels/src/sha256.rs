@@ -3,11 +3,11 @@
 //! Word-major layout: element `i` of a state or block holds word `i` of every lane. Words are numbers; a caller with bytes
 //! decodes them big-endian. Padding is the caller's.
 
+#[cfg(target_arch = "x86_64")]
 use crate::cpu::Token;
 use crate::{Cpu, portable_sha256};
 
-/// Independent hashes per call: two interleaved vectors of AVX-512. The SHA extensions take four lanes at a time; a compression
-/// interleaves all four through its rounds, a step of a chain two and two.
+/// Independent hashes per call: two interleaved vectors of AVX-512. The SHA extensions take four lanes at a time.
 pub const LANES: usize = 32;
 
 /// One 32-bit word of every lane.
@@ -50,13 +50,19 @@ pub(crate) const CHAIN_PADDING: u32 = 0x8000;
 /// with the steps; the low half is zero.
 pub fn chain(cpu: Cpu, midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]) {
     #[cfg(target_arch = "x86_64")]
-    match (cpu.token(), cpu.sha_ni()) {
+    match (cpu.token(), cpu.sha()) {
         (Token::Avx512(token), _) => token.sha256_chain(midstate, address, values),
         (Token::Avx2(_), Some(token)) => token.sha256_chain(midstate, address, values),
         _ => chain_by(|state, block| compress(cpu, state, block), midstate, address, values),
     }
     #[cfg(not(target_arch = "x86_64"))]
-    chain_by(|state, block| compress(cpu, state, block), midstate, address, values);
+    {
+        #[cfg(target_arch = "aarch64")]
+        if let Some(token) = cpu.sha() {
+            return token.sha256_chain(midstate, address, values);
+        }
+        chain_by(|state, block| compress(cpu, state, block), midstate, address, values);
+    }
 }
 
 /// [`chain`] by any compression function: its definition.
@@ -87,14 +93,18 @@ pub fn chain_by(
 /// Replaces each lane's state by its compression with that lane's block.
 pub fn compress(cpu: Cpu, state: &mut [Words; 8], block: &[Words; 16]) {
     #[cfg(target_arch = "x86_64")]
-    match (cpu.token(), cpu.sha_ni()) {
+    match (cpu.token(), cpu.sha()) {
         (Token::Avx512(token), _) => token.sha256_compress(state, block),
         (Token::Avx2(_), Some(token)) => token.sha256_compress(state, block),
         (Token::Avx2(token), None) => token.sha256_compress(state, block),
         (Token::Portable, _) => portable_sha256::sha256_compress(state, block),
     }
     #[cfg(not(target_arch = "x86_64"))]
-    match cpu.token() {
-        Token::Portable => portable_sha256::sha256_compress(state, block),
+    {
+        #[cfg(target_arch = "aarch64")]
+        if let Some(token) = cpu.sha() {
+            return token.sha256_compress(state, block);
+        }
+        portable_sha256::sha256_compress(state, block);
     }
 }

@@ -159,7 +159,7 @@ impl Tenant {
         let spent = lanes(&found.ledgers, |(_, ledger)| !ledger.allows(&state.policy.attempts, now));
         match spent.is_empty() {
             true => Ok(Arc::clone(&state.epochs[found.epoch].epoch)),
-            false => Err(self.trip(spent)),
+            false => Err(self.trip(&state.policy, model, spent)),
         }
     }
 
@@ -188,7 +188,7 @@ impl Tenant {
         if !spent.is_empty() {
             let taken_back = charged.iter().filter_map(|lane| ledgers[lane.index()].as_ref());
             taken_back.for_each(|(_, ledger)| ledger.uncharge(now));
-            return Err(self.trip(spent));
+            return Err(self.trip(&state.policy, job.model, spent));
         }
         let unreserved = lanes(&ledgers, |(_, ledger)| ledger.needs_reservation(&policy));
         let admitted = Admitted { state, epoch, now, keys, ledgers, in_a_row };
@@ -269,8 +269,11 @@ impl Tenant {
     }
 
     /// Counts the lanes that get no attempt.
-    fn trip(&self, spent: LaneSet) -> KeyHolderError {
+    fn trip(&self, policy: &DecisionPolicy, model: Model, spent: LaneSet) -> KeyHolderError {
         self.counts.add(Count::Trips, spent.len());
+        if policy.previous.is_some_and(|(previous, _)| previous == model) {
+            self.counts.add(Count::TripsOfPrevious, spent.len());
+        }
         KeyHolderError::NoAttempts(spent)
     }
 

@@ -53,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         tree_size: tree.size(),
         path,
         evidence: Evidence::Full(seal),
+        device: None,
     };
     let bytes = attestation.encode();
     let trusted = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };

@@ -312,7 +312,7 @@ impl Precomputation {
 
 /// Whether this signer is faster than the slh-dsa crate.
 fn has_fast_lanes(cpu: Cpu) -> bool {
-    cpu.tier() == Tier::Avx512 || cpu.has_sha_ni()
+    cpu.tier() == Tier::Avx512 || cpu.has_sha()
 }
 
 /// Not generic, for the reason of [`SlhDsaSha2_128f::sign_hedged`].

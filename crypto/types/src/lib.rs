@@ -40,6 +40,8 @@ ids! {
     Handle, 32;
     /// A subject's account with one audience, as in attestations. Two audiences cannot link their accounts.
     Account, 32;
+    /// The key with which a person's devices sign for one account: the digest of its public part.
+    AccountKeyId, 32;
     /// A proof session: the digest of its proven statement.
     SessionId, 32;
     /// The attestation of an answer: the digest of its statement.

@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::RangeInclusive};
 
+use trefoil_types::AccountKeyId;
+
 pub use crate::frame::EnvelopeError;
 use crate::{
     frame::Frame,
@@ -11,8 +13,8 @@ use crate::{
 
 /// A proof with everything that the service needs to check and bind it.
 ///
-/// Layout, integers little-endian: magic "TFP1", statement (191 bytes), u8 length and audience (UTF-8), session
-/// key (32), policy id u32, u32 length and proof. Nothing follows.
+/// Layout, integers little-endian: magic "TFP3", statement (191 bytes), u8 length and audience (UTF-8), session
+/// key (32), account key id (32), policy id u32, u32 length and proof. Nothing follows.
 ///
 /// The session key travels inside, so an envelope is sent over an authenticated, encrypted channel only.
 #[derive(Clone)]
@@ -23,13 +25,15 @@ pub struct ProofEnvelope {
     pub audience: String,
     /// Key under which the session's requests are authenticated.
     pub session_key: SessionKey,
+    /// The key with which the holder's devices sign for its account.
+    pub account_key: AccountKeyId,
     /// The requesting policy.
     pub policy_id: u32,
     /// The proof's bytes.
     pub proof: Vec<u8>,
 }
 
-const MAGIC: &str = "TFP1";
+const MAGIC: &str = "TFP3";
 
 impl ProofEnvelope {
     /// Lengths that an envelope for `circuit` can have, for checking a `Content-Length` before reading.
@@ -42,9 +46,10 @@ impl ProofEnvelope {
     /// # Errors
     /// [`EnvelopeError`] names the field that is out of bounds.
     pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
-        let ProofEnvelope { statement, audience, session_key, policy_id, proof } = self;
+        let ProofEnvelope { statement, audience, session_key, account_key, policy_id, proof } = self;
         let (statement, key) = (statement.clone(), session_key.to_bytes());
-        let frame = Frame { statement, audience, key, policy_id: *policy_id, proof };
+        let (account_key, policy_id) = (*account_key, *policy_id);
+        let frame = Frame { statement, audience, key, account_key, policy_id, proof };
         frame.check(&session_key.commitment())?;
         Ok(frame.encode(MAGIC))
     }
@@ -61,6 +66,7 @@ impl ProofEnvelope {
             statement: frame.statement,
             audience: frame.audience.to_owned(),
             session_key,
+            account_key: frame.account_key,
             policy_id: frame.policy_id,
             proof: frame.proof.to_vec(),
         })
@@ -69,11 +75,12 @@ impl ProofEnvelope {
 
 impl fmt::Debug for ProofEnvelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ProofEnvelope { statement, audience, session_key, policy_id, proof } = self;
+        let ProofEnvelope { statement, audience, session_key, account_key, policy_id, proof } = self;
         f.debug_struct("ProofEnvelope")
             .field("statement", statement)
             .field("audience", audience)
             .field("session_key", session_key)
+            .field("account_key", account_key)
             .field("policy_id", policy_id)
             .field("proof_bytes", &proof.len())
             .finish()

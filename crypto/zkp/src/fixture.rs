@@ -1,7 +1,7 @@
 //! One enrolled member and the statement of one session, for the tests.
 
 use rand::{SeedableRng, rngs::StdRng};
-use trefoil_types::TenantId;
+use trefoil_types::{AccountKeyId, TenantId};
 
 use crate::{
     attributes::Attributes,
@@ -18,6 +18,7 @@ pub(crate) const TENANT: TenantId = TenantId::new(*b"tenant-of-a-test");
 pub(crate) const AUDIENCE: &str = "payments.example";
 pub(crate) const EPOCH: u32 = 498_611;
 pub(crate) const LEVEL: u8 = 2;
+pub(crate) const ACCOUNT_KEY: AccountKeyId = AccountKeyId::new([0x6b; 32]);
 pub(crate) const POLICY: u32 = 17;
 
 /// Index of the member's leaf.
@@ -57,6 +58,7 @@ pub(crate) fn claim(circuit: Circuit, key_commitment: &[u8; 32]) -> SessionClaim
         level: LEVEL,
         policy_id: POLICY,
         key_commitment,
+        account_key: ACCOUNT_KEY,
     }
 }
 

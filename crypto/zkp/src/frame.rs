@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use trefoil_attest::NAME_BYTES_MAX;
+use trefoil_types::AccountKeyId;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -13,12 +14,13 @@ use crate::{
 };
 
 /// Everything around a proof. Layout, integers little-endian: magic (4), statement (191), u8 length and audience
-/// (UTF-8), 32 bytes about the session key, policy id u32, u32 length and proof. Nothing follows.
+/// (UTF-8), 32 bytes about the session key, account key id (32), policy id u32, u32 length and proof. Nothing follows.
 pub(crate) struct Frame<'a> {
     pub(crate) statement: Statement,
     pub(crate) audience: &'a str,
     /// The session key or its commitment, as the format has it.
     pub(crate) key: Zeroizing<[u8; 32]>,
+    pub(crate) account_key: AccountKeyId,
     pub(crate) policy_id: u32,
     pub(crate) proof: &'a [u8],
 }
@@ -50,8 +52,8 @@ pub enum EnvelopeError {
     /// The statement inside is malformed.
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// The statement's context is not that of this tenant, audience, key, epoch and policy.
-    #[error("the statement's context does not belong to this audience, session key and policy")]
+    /// The statement's context is not that of this tenant, audience, session key, account key, epoch and policy.
+    #[error("the statement's context does not belong to this audience, session key, account key and policy")]
     Context,
     /// The statement's scope is not that of this tenant and audience.
     #[error("the statement's scope does not belong to this tenant and audience")]
@@ -60,19 +62,20 @@ pub enum EnvelopeError {
 
 impl<'a> Frame<'a> {
     pub(crate) fn size_window(circuit: Circuit) -> RangeInclusive<usize> {
-        let (proof, fixed) = (proof_size_window(circuit), 4 + Statement::BYTES + 1 + 32 + 4 + 4);
+        let (proof, fixed) = (proof_size_window(circuit), 4 + Statement::BYTES + 1 + 2 * 32 + 4 + 4);
         proof.start() + fixed..=proof.end() + fixed + NAME_BYTES_MAX
     }
 
     /// The bytes of a frame that [`Frame::check`] has accepted.
     pub(crate) fn encode(&self, magic: &str) -> Vec<u8> {
-        let Frame { statement, audience, key, policy_id, proof } = self;
-        let mut bytes = Vec::with_capacity(4 + Statement::BYTES + 1 + audience.len() + 40 + proof.len());
+        let Frame { statement, audience, key, account_key, policy_id, proof } = self;
+        let mut bytes = Vec::with_capacity(4 + Statement::BYTES + 1 + audience.len() + 72 + proof.len());
         bytes.extend(magic.bytes());
         bytes.extend(statement.encode());
         bytes.push(audience.len() as u8);
         bytes.extend(audience.as_bytes());
         bytes.extend(key.iter());
+        bytes.extend(account_key.as_bytes());
         bytes.extend(policy_id.to_le_bytes());
         bytes.extend((proof.len() as u32).to_le_bytes());
         bytes.extend(*proof);
@@ -91,6 +94,7 @@ impl<'a> Frame<'a> {
         let audience = take(&mut rest, audience_length.into(), "audience")?;
         let audience = str::from_utf8(audience).map_err(|_| EnvelopeError::AudienceEncoding)?;
         let key = Zeroizing::new(take_array(&mut rest, "session key")?);
+        let account_key = AccountKeyId::new(take_array(&mut rest, "account key")?);
         let policy_id = u32::from_le_bytes(take_array(&mut rest, "policy id")?);
         let proof_length = u32::from_le_bytes(take_array(&mut rest, "proof length")?) as usize;
         check_size(statement.circuit, proof_length)?;
@@ -98,19 +102,19 @@ impl<'a> Frame<'a> {
         if !rest.is_empty() {
             return Err(EnvelopeError::Trailing(rest.len()));
         }
-        Ok(Frame { statement, audience, key, policy_id, proof })
+        Ok(Frame { statement, audience, key, account_key, policy_id, proof })
     }
 
     /// Recomputes context and scope and compares them; refuses lengths that cannot be encoded.
     pub(crate) fn check(&self, key_commitment: &[u8; 32]) -> Result<(), EnvelopeError> {
-        let Frame { statement, audience, key: _, policy_id, proof } = self;
+        let Frame { statement, audience, key: _, account_key, policy_id, proof } = self;
         if audience.len() > NAME_BYTES_MAX {
             return Err(EnvelopeError::AudienceLength(audience.len()));
         }
         check_size(statement.circuit, proof.len())?;
         statement.check_epoch()?;
         let Statement { tenant, epoch, .. } = statement;
-        if statement.ctx != context(tenant, audience, key_commitment, *epoch, *policy_id) {
+        if statement.ctx != context(tenant, audience, key_commitment, account_key, *epoch, *policy_id) {
             return Err(EnvelopeError::Context);
         }
         if statement.scope != scope(tenant, audience) {

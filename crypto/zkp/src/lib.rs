@@ -24,6 +24,7 @@
 //!     level: 2,
 //!     policy_id: 1,
 //!     key_commitment: &key.commitment(),
+//!     account_key,
 //! });
 //! let proof = prove(witness, &statement, &mut rand::rng())?;
 //! let verified = verify(&statement, &proof)?;

@@ -1,7 +1,7 @@
 //! A proof as a relying party stores it.
 
 use std::ops::RangeInclusive;
-use trefoil_types::{Account, SessionId};
+use trefoil_types::{Account, AccountKeyId, SessionId};
 
 use trefoil_attest::Statement as Attested;
 use zeroize::Zeroizing;
@@ -21,7 +21,7 @@ use crate::{
 /// A record shows the statement, and with it account and handle of the holder. A party that gets it can link this holder's activity
 /// across all parties at this tenant that have a record too.
 ///
-/// Layout as [`ProofEnvelope`]'s, with the magic "TFR1" and the commitment in place of the key.
+/// Layout as [`ProofEnvelope`]'s, with the magic "TFR3" and the commitment in place of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofRecord {
     /// The statement.
@@ -30,6 +30,8 @@ pub struct ProofRecord {
     pub audience: String,
     /// Commitment of the session key.
     pub key_commitment: [u8; 32],
+    /// The key with which the holder's devices sign for its account.
+    pub account_key: AccountKeyId,
     /// The requesting policy.
     pub policy_id: u32,
     /// The proof's bytes.
@@ -50,7 +52,7 @@ pub enum NotBacked {
     Time,
 }
 
-const MAGIC: &str = "TFR1";
+const MAGIC: &str = "TFR3";
 
 impl ProofRecord {
     /// Lengths that a record for `circuit` can have.
@@ -63,9 +65,10 @@ impl ProofRecord {
     /// # Errors
     /// [`RecordError`] names the field that is out of bounds.
     pub fn encode(&self) -> Result<Vec<u8>, RecordError> {
-        let ProofRecord { statement, audience, key_commitment, policy_id, proof } = self;
+        let ProofRecord { statement, audience, key_commitment, account_key, policy_id, proof } = self;
         let (statement, key) = (statement.clone(), Zeroizing::new(*key_commitment));
-        let frame = Frame { statement, audience, key, policy_id: *policy_id, proof };
+        let (account_key, policy_id) = (*account_key, *policy_id);
+        let frame = Frame { statement, audience, key, account_key, policy_id, proof };
         frame.check(key_commitment)?;
         Ok(frame.encode(MAGIC))
     }
@@ -81,6 +84,7 @@ impl ProofRecord {
             statement: frame.statement,
             audience: frame.audience.to_owned(),
             key_commitment: *frame.key,
+            account_key: frame.account_key,
             policy_id: frame.policy_id,
             proof: frame.proof.to_vec(),
         })
@@ -95,12 +99,13 @@ impl ProofRecord {
     }
 
     /// Whether this record, once verified, backs an attested statement, once that is verified
-    /// ([`trefoil_attest::verify`]): every field that both have is the same, and the times fit.
+    /// ([`trefoil_attest::verify`]): every field that both have is the same, and the times fit. `device` is the account key with which a device
+    /// signed that ([`trefoil_attest::Verified::device`]); if one did, it is the record's.
     ///
     /// # Errors
     /// [`NotBacked`] names the first field that differs.
-    pub fn backs(&self, attested: &Attested<'_>) -> Result<(), NotBacked> {
-        let ProofRecord { statement, audience, policy_id, .. } = self;
+    pub fn backs(&self, attested: &Attested<'_>, device: Option<AccountKeyId>) -> Result<(), NotBacked> {
+        let ProofRecord { statement, audience, account_key, policy_id, .. } = self;
         let proof = attested.proof.ok_or(NotBacked::NoProof)?;
         let fields = [
             ("circuit", proof.circuit == statement.circuit.id()),
@@ -110,6 +115,7 @@ impl ProofRecord {
             ("tenant", attested.tenant == statement.tenant),
             ("audience", attested.audience == audience),
             ("account", attested.account == Account::new(*statement.account.as_bytes())),
+            ("account key", device.is_none_or(|device| device == *account_key)),
             ("policy", attested.policy_id == *policy_id),
             ("session", proof.session == SessionId::new(statement.digest())),
         ];
@@ -130,6 +136,7 @@ impl From<&ProofEnvelope> for ProofRecord {
             statement: envelope.statement.clone(),
             audience: envelope.audience.clone(),
             key_commitment: envelope.session_key.commitment(),
+            account_key: envelope.account_key,
             policy_id: envelope.policy_id,
             proof: envelope.proof.clone(),
         }

@@ -2,6 +2,8 @@
 
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use rand::{CryptoRng, RngExt};
+use sha3::{Digest as _, Sha3_256};
+use trefoil_types::TenantId;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::digest::{Field, LIMBS, NonCanonical, words};
@@ -34,6 +36,18 @@ impl Secret {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
         bytes
+    }
+
+    /// The seed of the key with which this secret's holder signs for its account with `audience`: SHA3-256("trefoil/account-key/1" | secret |
+    /// tenant | u32 length | audience), little-endian. Wiped when dropped.
+    pub fn account_key_seed(&self, tenant: &TenantId, audience: &str) -> Zeroizing<[u8; 32]> {
+        let hash = Sha3_256::new()
+            .chain_update(b"trefoil/account-key/1")
+            .chain_update(&self.to_bytes()[..])
+            .chain_update(tenant)
+            .chain_update((audience.len() as u32).to_le_bytes())
+            .chain_update(audience);
+        Zeroizing::new(hash.finalize().into())
     }
 
     pub(crate) fn limbs(&self) -> [Field; LIMBS] {

@@ -1,7 +1,8 @@
 //! Binding a proof to a session key, and a request to the session.
 //!
 //! The proof names a context, the context names a commitment to the session key, and each request carries a MAC
-//! under that key. A proof replayed by someone else is therefore useless to them.
+//! under that key. A proof replayed by someone else is therefore useless to them. The context names the account key too, with which the
+//! holder's devices sign for a relying party, so a proof shows that key to be the holder's.
 
 use rand::{CryptoRng, RngExt};
 use sha3::{Digest as _, Sha3_256};
@@ -9,7 +10,7 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use trefoil_attest::RequestHeader;
-use trefoil_types::TenantId;
+use trefoil_types::{AccountKeyId, TenantId};
 
 /// Key shared by the client and the service for one session. Wiped when dropped, not shown by `Debug`.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
@@ -44,21 +45,23 @@ impl SessionKey {
 
 trefoil_types::opaque_debug!(SessionKey);
 
-/// Context of a session: SHA3-256("trefoil/context/1" | tenant | u32 length | audience | key commitment |
+/// Context of a session: SHA3-256("trefoil/context/2" | tenant | u32 length | audience | key commitment | account key id |
 /// u32 epoch | u32 policy id), integers little-endian.
 pub fn context(
     tenant: &TenantId,
     audience: &str,
     key_commitment: &[u8; 32],
+    account_key: &AccountKeyId,
     epoch: u32,
     policy_id: u32,
 ) -> [u8; 32] {
     Sha3_256::new()
-        .chain_update(b"trefoil/context/1")
+        .chain_update(b"trefoil/context/2")
         .chain_update(tenant)
         .chain_update((audience.len() as u32).to_le_bytes())
         .chain_update(audience)
         .chain_update(key_commitment)
+        .chain_update(account_key)
         .chain_update(epoch.to_le_bytes())
         .chain_update(policy_id.to_le_bytes())
         .finalize()

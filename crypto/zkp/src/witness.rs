@@ -1,6 +1,6 @@
 //! The holder's private input, and the statement it supports.
 
-use trefoil_types::TenantId;
+use trefoil_types::{AccountKeyId, TenantId};
 
 use crate::{
     attributes::Attributes,
@@ -42,6 +42,8 @@ pub struct SessionClaim<'a> {
     pub policy_id: u32,
     /// Commitment of the session key.
     pub key_commitment: &'a [u8; 32],
+    /// The key with which the holder's devices sign for its account.
+    pub account_key: AccountKeyId,
 }
 
 impl Witness {
@@ -57,6 +59,7 @@ impl Witness {
             level,
             policy_id,
             key_commitment,
+            account_key,
         } = *claim;
         let scope = scope(&tenant, audience);
         Statement {
@@ -69,7 +72,7 @@ impl Witness {
             scope,
             account: account(&self.secret, &scope),
             handle: handle(&self.secret, &tenant),
-            ctx: session::context(&tenant, audience, key_commitment, epoch, policy_id),
+            ctx: session::context(&tenant, audience, key_commitment, &account_key, epoch, policy_id),
         }
     }
 }

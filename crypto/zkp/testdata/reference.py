@@ -177,7 +177,10 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
     key_commitment = sha3(b"trefoil/session-key/1", session_key)
     policy, generation, required_level, circuit = 7, 9, level - 1, 3
     audience_field = u32(len(audience)) + audience
-    ctx = sha3(b"trefoil/context/1", tenant, audience_field, key_commitment, u32(epoch), u32(policy))
+    account_key_seed = sha3(b"trefoil/account-key/1", pack(secret), tenant, audience_field)
+    # The id of the key that ML-DSA-44 makes of the seed is bytes here: crypto/attest/testdata/device.json has that step.
+    account_key = sha3(b"vector account key", u32(seed))
+    ctx = sha3(b"trefoil/context/2", tenant, audience_field, key_commitment, account_key, u32(epoch), u32(policy))
     statement = (
         b"TFS1" + struct.pack("<H", circuit) + tenant + struct.pack("<IIB", generation, epoch, required_level)
         + pack(root) + pack(scope_limbs) + pack(account) + pack(handle) + ctx
@@ -196,7 +199,8 @@ def member(seed, tenant, audience, epoch, index, expiry, level, roles, serial):
         "required_level": required_level, "nonce": nonce.hex(), "probe_digest": probe.hex(), "issued_at": issued_at,
         "commitment": pack(commitment).hex(), "leaf": pack(leaf).hex(), "root": pack(root).hex(),
         "path": [pack(node).hex() for node in path], "scope": pack(scope_limbs).hex(), "account": pack(account).hex(),
-        "accounts_elsewhere": elsewhere, "handle": pack(handle).hex(), "key_commitment": key_commitment.hex(), "ctx": ctx.hex(),
+        "accounts_elsewhere": elsewhere, "handle": pack(handle).hex(), "key_commitment": key_commitment.hex(),
+        "account_key_seed": account_key_seed.hex(), "account_key": account_key.hex(), "ctx": ctx.hex(),
         "statement": statement.hex(), "statement_digest": session_id.hex(), "request_mac": mac.hex(),
         "transcript_heads": [sha3(transcript_head(*of, statement)).hex() for of in ((3, 55), (4, 114))],
     }

@@ -15,7 +15,7 @@ use trefoil_pipeline::{
     Backing, Calibrated, Clock, InSession, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId,
     Verdict,
 };
-use trefoil_types::{Handle, SessionId};
+use trefoil_types::{AccountKeyId, Handle, SessionId};
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
@@ -117,6 +117,9 @@ impl Clock for Still {
 }
 
 /// The verdict on the only holder's proof, usable for ten minutes.
+/// No device signs here.
+const ACCOUNT_KEY: AccountKeyId = AccountKeyId::new([0; 32]);
+
 fn verdict() -> Verdict {
     let mut rng = StdRng::seed_from_u64(SEED);
     let epoch = trefoil_zkp::epoch_at(NOW);
@@ -135,10 +138,17 @@ fn verdict() -> Verdict {
         level: LEVEL,
         policy_id: POLICY,
         key_commitment: &session_key.commitment(),
+        account_key: ACCOUNT_KEY,
     });
     let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).expect("proof");
     let verified = trefoil_zkp::verify(&statement, &proof).expect("valid proof");
-    let envelope =
-        ProofEnvelope { statement, audience: AUDIENCE.into(), session_key, policy_id: POLICY, proof };
+    let envelope = ProofEnvelope {
+        statement,
+        audience: AUDIENCE.into(),
+        session_key,
+        account_key: ACCOUNT_KEY,
+        policy_id: POLICY,
+        proof,
+    };
     Verdict::new(&verified, &envelope, NOW + 600).expect("same statement")
 }

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
-use trefoil_types::{Handle, SessionId};
+use trefoil_types::{AccountKeyId, Handle, SessionId};
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -59,7 +59,7 @@ fn people() -> (Vec<Person>, [u8; 32]) {
         .zip(0u32..)
         .map(|((secret, attributes), index)| {
             let witness = Witness { secret, attributes, index, path: tree.path(index).expect("index") };
-            let session_key = SessionKey::random(&mut rng);
+            let (session_key, account_key) = (SessionKey::random(&mut rng), AccountKeyId::new([0; 32]));
             let statement = witness.statement(&SessionClaim {
                 circuit: Circuit::Cred2,
                 tenant: TENANT,
@@ -69,6 +69,7 @@ fn people() -> (Vec<Person>, [u8; 32]) {
                 level: 2,
                 policy_id: 1,
                 key_commitment: &session_key.commitment(),
+                account_key,
             });
             let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).expect("proof");
             Person {
@@ -79,6 +80,7 @@ fn people() -> (Vec<Person>, [u8; 32]) {
                     statement,
                     audience: AUDIENCE.into(),
                     session_key,
+                    account_key,
                     policy_id: 1,
                     proof,
                 },

@@ -81,7 +81,7 @@ fn pack(repo: &Repo, folder: &Path) -> Result<PathBuf, String> {
 
 fn python(repo: &Repo) -> Result<String, String> {
     let python = environment(repo, PYTHON_ENVIRONMENT)?;
-    execute(pip(repo, &python, "install").args(["mypy>=1.18,<3", "pytest>=8"]))?;
+    execute(pip(repo, &python, "install").args(["mypy>=1.18,<3", "pytest>=8", "numpy>=1.26,<3"]))?;
     // From the quick build.
     let wheel = wheel(repo, &python, &fresh(repo, "python-wheels")?, "--profile dev --locked")?;
     execute(pip(repo, &python, "install").args(["--force-reinstall", "--no-deps"]).arg(wheel))?;

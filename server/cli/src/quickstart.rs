@@ -146,11 +146,14 @@ impl Quickstart {
         step(&[&["wallet", "authenticate"], &of_wallet[..], &audience, &shown, &remote])?;
 
         say(
-            "6. The relying party pins the trust root once, and verifies the answer within two minutes, offline",
+            "6. The relying party pins the trust root and ann's account key, and verifies the answer within two minutes, offline",
         );
         let data_dir = found.data_dir.display().to_string();
         step(&[&["keys", "export-trust-root", "--data-dir", &data_dir, "--output", &root]])?;
-        step(&[&["verify", &answer, "--trust-root", &root], &audience[..], &["--nonce", &nonce]])?;
+        let shown = step(&[&["wallet", "show"], &of_wallet[..]])?;
+        let key = shown.lines().find_map(|line| line.trim().strip_prefix("key ")).unwrap_or_default().trim();
+        let login = ["--nonce", &nonce, "--account-key", key];
+        step(&[&["verify", &answer, "--trust-root", &root], &audience[..], &login])?;
 
         say("The same calls with curl (a login needs the wallet: its proof and its MAC)");
         output::tell(&curl_lines(&Calls { tenant, handle, ..calls }, "credential", None));

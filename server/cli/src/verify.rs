@@ -49,6 +49,7 @@ const TRUST_ROOT: &str = "give the file that `trefoil keys export-trust-root` wr
     `reason`, a sentence. After wrong usage standard output is empty and the reason is on standard error.\n\n\
     Examples:\n  trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --nonce 5f3a...\n  \
     trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --nonce 5f3a... --proof session.proof\n  \
+    trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --nonce 5f3a... --account-key 9c1f...\n  \
     trefoil verify --proof session.proof\n  \
     trefoil verify erased.json --trust-root trust-root.json --tenant 0011...     the receipt of an erasure\n  \
     trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --any-audience --any-nonce --json"
@@ -181,6 +182,9 @@ impl Verify {
         if self.accept_no_proof {
             policy = policy.accept_no_proof();
         }
+        if let Some(key) = self.expected.account_key() {
+            policy = policy.account_key(key);
+        }
         if self.any_decision { policy.any_decision() } else { policy }
     }
 
@@ -208,6 +212,9 @@ impl Verify {
         for (name, value) in &rows {
             text += &format!("  {name:<9}{value}\n");
         }
+        let device = verified.device();
+        let by = device.map_or("none".to_owned(), |key| format!("signed, account key {key}"));
+        text += &format!("  {:<9}{by}\n", "device");
         if let Some(Restoration { time, first }) = verified.seal().restored {
             text += &format!(
                 "  restored the log of this service went on from a backup at {}, from seal {first} on\n",
@@ -218,6 +225,9 @@ impl Verify {
             text += "  no credential proof: that the request was this person's is the word of the tenant's application alone\n";
         }
         text += "  keep the account: it is the same at every login of this person here; session and nonce are not\n";
+        if let Some(unpinned) = self.expected.unpinned(device) {
+            text += &format!("  {unpinned}\n");
+        }
         if !unchecked.is_empty() {
             text += &format!("  not checked: {}; a relying party must check them\n", unchecked.join(", "));
         }
@@ -230,6 +240,10 @@ impl Verify {
             rows.into_iter().map(|(name, value)| (name.to_owned(), Value::String(value))).collect();
         let mut json =
             json!({"valid": true, "checks": checks, "statement": statement, "not_checked": unchecked});
+        json["device"] = device.map_or(
+            Value::Null,
+            |key| json!({"account_key": key.to_string(), "pinned": self.expected.account_key().is_some()}),
+        );
         if let Some(Restoration { time, first }) = verified.seal().restored {
             json["restored"] = json!({"time": time::format(time), "first_seal": first});
         }

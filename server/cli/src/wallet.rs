@@ -343,7 +343,9 @@ fn described(wallet: &Wallet) -> String {
     }
     for session in wallet.sessions() {
         let until = time::format(session.expires_at);
-        text += &format!("session     {} until {until}\n", session.holder.audience());
+        let audience = session.holder.audience();
+        let (account, key) = (session.holder.account(), wallet.account_key(&session.tenant, audience).id());
+        text += &format!("session     {audience} until {until}\n  account   {account}\n  key       {key}\n");
     }
     text
 }

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
-use trefoil_attest::TrustRoot;
+use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, join, verify};
 use trefoil_client::Client;
 use trefoil_wallet::wallet::Wallet;
 
@@ -48,12 +48,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The receipt of the opening is for auditors: only the session's key makes logins, and each of those is verified.
     client.open_session(proven.envelope).await?.without_verification();
     let request = proven.session.authentication(face, nonce, now, AttestationForm::Full);
+    // Her device signs for the request, with a key that the service does not have.
+    let key = wallet.account_key(&tenant, AUDIENCE);
+    let signature = proven.session.sign(&request, &key, &mut rand::rng());
     let login = client.login(&proven.session, &request, &trust_root, now).await?;
     if login.decision == Decision::NoMatch {
         return Err("the service attests that this is another person's face".into());
     }
+    // The relying party keeps the key's id beside the account, and requires it: no service alone can log her in.
+    let joined = join(&login.attestation, &signature)?;
+    let expected = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
+    verify(&joined, &Policy::new(trust_root, AUDIENCE, expected).account_key(key.id()), now)?;
     println!("account   {}", hex::encode(login.account));
     println!("seal      {}", login.seal_number);
-    println!("decision  match, attested and verified");
+    println!("decision  match, attested, signed by her device, verified");
     Ok(())
 }

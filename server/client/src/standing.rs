@@ -9,8 +9,8 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::Mutex;
 use trefoil_api::{AttestationForm, Nonce, Vector};
-use trefoil_attest::TrustRoot;
-use trefoil_types::Account;
+use trefoil_attest::{TrustRoot, VerifyError, join};
+use trefoil_types::{Account, AccountKeyId};
 use trefoil_wallet::{Holder, HolderError, HolderSession};
 
 /// How often a request is repeated, with a later time, after a restart of the service.
@@ -89,13 +89,19 @@ impl StandingSession {
         StandingSession(Arc::new(standing))
     }
 
+    /// What a relying party pins beside the account.
+    #[must_use]
+    pub fn account_key(&self) -> AccountKeyId {
+        self.0.holder.account_key(&self.0.audience).id()
+    }
+
     /// The holder's account with the audience, which is in every attestation.
     #[must_use]
     pub fn account(&self) -> Account {
         self.0.holder.account(&self.0.audience)
     }
 
-    /// Authenticates, and verifies the attestation. If the session is about to end, another one is opened in the background; if it has ended, one is
+    /// Authenticates, verifies the attestation, and joins the device's signature to it, for a relying party that pins the account key. If the session is about to end, another one is opened in the background; if it has ended, one is
     /// opened first. If the service says that it has ended, the request is repeated once in a new session. The refused request was not attempted, so it
     /// spent nothing.
     ///
@@ -129,6 +135,12 @@ impl StandingSession {
             let now = (self.0.clock)();
             let request = opened.session.authentication(probe.clone(), nonce.clone(), now, form);
             match self.0.client.login(&opened.session, &request, &self.0.trust_root, now).await {
+                Ok(login) => {
+                    let key = self.0.holder.account_key(&self.0.audience);
+                    let signature = opened.session.sign(&request, &key, &mut rand::rng());
+                    let attestation = join(&login.attestation, &signature).map_err(VerifyError::from)?;
+                    return Ok(Login { attestation, ..login });
+                }
                 Err(LoginError::Client(cause))
                     if cause.is_before_restart() && repeats < RESTART_REPEATS_MAX =>
                 {

@@ -37,7 +37,7 @@ pub(crate) const REPLY_BYTES_MAX: usize = REST_BYTES_MAX
 const _: () = assert!(STATUS_BYTES_MAX < REPLY_BYTES_MAX);
 /// Identifiers, and counts of ten bytes at most.
 const STATUS_BYTES_MAX: usize =
-    Status::FROZEN_MAX * 16 + 2 * Status::COUNTED_MAX * (16 + 10) + REST_BYTES_MAX;
+    Status::FROZEN_MAX * 16 + 3 * Status::COUNTED_MAX * (16 + 10) + REST_BYTES_MAX;
 
 const fn longest(one: usize, other: usize) -> usize {
     if one > other { one } else { other }

@@ -16,7 +16,7 @@ use trefoil_service::limits::pace::{Place, Work};
 use trefoil_service::tenants::directory::api_keys::Known;
 use trefoil_service::tenants::notes::By;
 use trefoil_service::tenants::tenant::{Scope, Scopes, Tenant};
-use trefoil_service::tenants::usage::{KeyUses, Used};
+use trefoil_service::tenants::usage::{Used, Uses};
 use trefoil_types::{ApiKeyId, TenantId};
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
@@ -27,7 +27,7 @@ pub(super) struct Caller {
     pub(super) id: ApiKeyId,
     /// The outcomes of the API key's subjects.
     pub(super) failures: Arc<DistinctFailures>,
-    uses: Arc<KeyUses>,
+    uses: Arc<Uses>,
     place: Place,
 }
 

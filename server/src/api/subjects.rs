@@ -87,7 +87,7 @@ pub(super) async fn tenant(State(app): State<Arc<App>>, caller: Caller) -> Resul
 }
 
 fn shown(subject: store::Subject, policy: &trefoil_types::Policy) -> Subject {
-    let store::Subject { handle, generation, model, consent_ref, created_at, revoked_at } = subject;
+    let store::Subject { handle, generation, model, consent_ref, created_at, revoked_at, .. } = subject;
     let mut models = policy.models().map(|(_, embedder, dimension, _)| (embedder, dimension));
     let is_it = |of: &(&str, u32)| Model::of(of.0, of.1 as usize) == Some(model);
     let found = models.find(is_it).map(|(embedder, dimension)| (embedder.to_owned(), dimension));

@@ -179,6 +179,7 @@ pub(crate) fn status() -> ServiceStatus {
         tenants: vec![TenantLogins {
             tenant: TENANT,
             name: "shop".to_owned(),
+            model: None,
             hour: LoginOutcomes { matched: 40, not_matched: 9, locked_out: 1, turned_away: 0 },
             day: LoginOutcomes { matched: 60, not_matched: 10, locked_out: 1, turned_away: 0 },
             model_refuses: Some(0.2303),

@@ -4,35 +4,35 @@ IAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBQEGAQeCBwMIBAmCbWZhY2VuZXQtMTI4LzFm
 CgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgILAwQEhFgg86tVXQamewirJQOf2+Km/LMFyDvBZUks6B096hPsH79YID69YG+0mjtG6mAl9sqBQ4xZxmRO/yp1OuS1ZP+/DrBqWCD96lIAjNrnn6i/gGJhlZ4j9eEW\
 gWRqL6K8m15WsyAwolggsbFP35z2fw6kpxpWboklmDCfTZRThldOUeR55gqnoQoFhFggDZ3Zca1jjGHv3mQ/0ayJFSY3t/Ge6E978OCKMY8rWt7ShFjrpAE4MARYIE9ufWwYZaQI4No53Wo+IwrST8PIfs3bgiEM\
 ziH+Z49VD6QBdGh0dHBzOi8vYXV0aC5leGFtcGxlBhprSdIJGQEJbnRyZWZvaWw6c2VhbC8zOgABAACmAQECEQNYIAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIBAsFWCAJCQkJCQkJCQkJCQkJCQkJ\
-CQkJCQkJCQkJCQkJCQkJCQaDggcA9oQbACAAAAAAAAEZASwbACAAAAAAAAJYIAsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLGQGLAaD2WQztApMsNpdmWKK3/W3AOR+i4fZmq7W5TfACyqwQ47XB6C3k\
-zoRu9J2bxJgLKqa+biO7dz8E580TssfbX37Y8KxzIP672HhEUeUDNgfmSe3rBo4oFsRWYveuT88QBj+cB71ZggFAXwr2kXVHSjjInfLUmlgC6cGujSFIC6lqJWSjr8wqgKRYxe5L909+9cXB1+akJGBfErxcG1pO\
-o6kH76JgR0iPP1WOmK7v8kPUP7e2lTm2pfCHUxHMpmrYbRYkDh+4Ej+YpUtWpT3YYAu7AgafHtt2JcnI/OEdtVkipezCmSiBAbSyj6T5Lms3RffVIl1nfg6mG3o25BERQUo8qknQlpRfn/E4SLcTrJulJwH2DiKn\
-YtoBBmY+muhEjEBiMFZphYUu51eNIA3GGKTlYCru5btN0hPGaHuQFe6CCPIgtly40qyiprJAKRU39ys0n8HJORVO8Jd8yA+qBzeG/FugVmv11irJBfS2qxxTf8IyA/+v32BGFayjyF2GiKe8z8Xy2/0buHm6NZNS\
-vU8Gg/tlGswPeyigZNXiuFgk/sCQzcOZuZs8mAchTFXq4TgtRiESunoEYhKdFFm3+O66Mp2TxcgusLXYnzYZzByu3aYP8fXdw6A8zWHF5rIc9GelMJUNwVVcX26B0MTguI4uXBS7GwFOdqfH3PoFo9RCp2zB5Hp+\
-+lmO8v6ojKVuLBVD8e6ULxbfFkCSNaVR6VNbL5+WmJLE2ZC6CPNllhuOZU89HNxn9xMUUUNZ+mpof2ReGfruBZlMTcWPbNcWj0uflmEcrAR114P2l/P9Nlf3JTMmAzXPRgxFvABx5bi9a5WLNnPcbrKZiksgpU/L\
-682OWUoSkdaa9VZnxuVzYm/o0gWg6RAB1mL4S896FbWd4WvQ+nV2ZUdsLcAhYWJXeAf0tm8ZyDuTWzPN2byq22TCv4gpro5h0Uqfsn9iCYYYw6C5ww8hMxlBGhFM6JawtV+2OcxmhTUdGMKY8eHa23StJHdM80qJ\
-zA4qkfweEAX2sRXn9EBQXG8P3wxu7x7Jo/SOtqBTltrLurkjoWAGbrzsryXMt9u8I8lkreAAxXRYn/Y1hBN1Xf8lUGZT0gqPGHY2oDdkqsgk1D1moxxFcxRMh/c5muzRVyxiXlPJYtmeSsEZfnASNi5mrs7godOA\
-HQ7JGSqp3oSjrYmlQ2hehXXuXkIYnMRJnuu02FhvPqbIA6NWuneE1oDTHd2jppRetbHfAqYELU7ryuo+k6Df1HWiXyQs5X/XI3NWdDAyaIF4nJ+JgFDspfjuFvgSNkjWYTr7JLxOsXexJ/Kc5EhYpUyhFLLDstDY\
-6+O6Jhx+PQY/clNyMjBOSByv5/IBe3lNCzXq5j4hTB+0WlZNIRwWM3OjMssRn6OYKl66b4+kJe0iLDTweUIrQOFtcAEAWsaxA+YEEehMcjpIhlEgunBx69s5wU1VObnIKvLo+UzHX5mGswbFg4iroTELj48aayQJ\
-FvVM4i21ciCSJVdIEiLHrsab0E9lwy7h5bOQdFyPTjz2LcOCtAgER3u9i09rV7L8YkIX9QinPbBqMx3LMP+lOIfBVkXyrXDABFpfOuXSBYZH0EC+VKauKViMTW0n10TQn+04etSO+PzxN4+cPiOuvy0uPDuPJ53c\
-Q14Kbn6w8A49+mUgq6yLJ80aTIVQdFDbcEVmwlf5cZIzZZDuffYdqGtmGQq/SPekDgWyKt46t17FADnKtJrCs5Jr7Ywvl7swprKAhVbajBq9pPecDwoRZRt2POQ7s6pfaqjwBUxQJ3MJoZbj/8wXOy5Qb78ELD9Z\
-CmolX7eiPnNlH4Gtnd7+Nr0wCzY8PFLAZga3SSRwjv70ucVJGxGRUwceYzrWB9YXs4lS5t+Y0N8/NHDWBP1yYY3seOzGt0G7OlxECDKhtKQHjbOX/+0DJxBI1D2AQAw25dJoz/XaKCQua5RJVAvt5DiAsP+B5bpf\
-wEx28dUMle+crqRuQp7fdjfE/Y4kwF4btMobpHf1lLG4h2dPRcW/JOReNBW0Cn3KKKKfK+xPL1qJIuAcAIDMK2esP2WuR3tc9/dKuMs56DqKtU5dPlhA2ZlmWdogkSVofIeWjnvSmP5jCiAvjv6kCGLUV5YA9l6A\
-cIXjTGEIxwRckkHhkcYBPIqlk+QzlqfRTvyXqo2My0zEmY0x9AX7wqxE2IFhaSoTXcLE7yUlHetpquYPQZi2xrorj7iBFZChXuiVdd4+Xu6+wmH8c+gLWBkrQ6UVJKKU6HrT8z0V068odkirVmJ183yVHZ1eRSi+\
-Vv7dUpD4zGI8pfNxU6XkpZJDRGqx4Rq1THGEND81UmQUwspI8wt4AppmcCLQ7VlSFc3sqhqGSbeJu0G4GtpYHOP3oCC/RFBLIWdYja5+Sq+x4zRRKPsdOBx8/SmUjP9RKK7jyl0Idfhs1TL5OueED+9hlqrhsWrc\
-lM+jdOCMAnzbpZriD3wf1SQ/O56fBlzbH8dLmQR+vwNHgBJoq5V+XJv6/Q5UpdLEzhh3deXXGTycPqgIPa3QvJB3ppDsIpZFSl4BMkjwXEd4/TXr+MJr+R9X0TWbIl76IC+GYqEutfMR9m0c13c72H1E2YFzn6ia\
-LFMWRfFB7rubTZjD34frfa2DepweMS+Kyrr81NLPNEHGvbHieUNlEnD8YZrpvSx42UcD3n6LmmLdBi32BiMT/3e8exkF/QUvJOLoqexS/tx0CzzeBMLIXhTva3GN4IwskxSrpZfWs/4shDHGr4iiAuTTYRvo12dY\
-wyDbQE/urjE94h8prOQ1XJZnfOpNs0zRklpgLHeB3hw4So5niPeXxq7NQUdrm8YnBFvyN0zQGCkyOEVgLANxyugu5bIokFFyiOwinEMXmF+Q5WEVKngtpA7zYRpOv7gHwCAAk7jtvnlCJW8tpg+Wcs/BTWzHs+MA\
-T8IlQh/FQ09ZdjLbEabXjIk8x7XohHjVc7DVgH9fTDiDALNwF0xwtwK4ouXqlEBvyTyFD4nu7t52mK6qSeM4zLuSeYvjhQK6U6gXi9wWKByaZY+idDZf5gLfdLk18kMlCKOawz/BFIr8Irg7V5v2WvLFmq74IVrs\
-mdpe2V3TXy7tD9hpAWIjOuWoP5Ygy26awbrschROmb3dHMPKJvuCAFiPay4Wovnq0q41y4X+2a63vEBguiPE4w10bZA+TL7aJd0oswYzoTHGo15fjzIvaX7h4QvwM4GgmlIDPDxbfmKiFu7GJiP8U+wnopll/pTt\
-mnBQ+0iMb8IZu3CgrSq2K2oOAe9MQp1P9iLclW//bwQ9i7KX2HQ2TJfXHK9w+i34UH7+pFYroDe4jfH3BTJce9sxBtuReGPA8uuas5Gy4ryGzsSoRL3GKJld+MUgCaMBWGoh6PAD1/kDsEWCKkgb14O/rOpLyrss\
-r12RrLo+/ajcjg9VVo/XnZ+XyqUtJRQLiST0cfAPwF+EQBaDrtAqxNnpTc3CqA2R6lQBz9ptz0FY8mWfD/Nq3+Fb2adZ9u6UKthjoZGkfCB6UfffRWyi/Uxk3JAoJY9qbR2PNt1FWvUUvnETDMibfSXqpmnRjJ3j\
-HJ/k5ZCdWveZdYVBaU56PlQjSum79j7HPElHWdY+aD4wIeOCNkjVtEiTiIyB/MKTJcPEwqMNjEu0xZtV3f4sErWRQLnyMgjg4DMxmviBjTMhO7cLwRC90Uw8vBezcchyPfdXON3CaEaC98tZgKWokPfBaIQs4njG\
-j5+s2/Szq0zvuOz1N6xCtNYKlMApd9vw1vy6GzfnK7Bo7M3cpJstg/gOcFr3EBEX3IFtspQRwt1WNRFdqsNNDydhSVgXpROFpOzIR/vVFx7HDBDgvZ62eQbW4GLwIrfhUOoCNUY8U9DDMa9RAe6iDpwLBBQLERIj\
-C5DpsJTCkPpAtVTpO6xw3q7/LrMBhxGZErYdrzYxh/gwtW4qcqeapwk8+8FshugGbTouvQ6iOjQF709ugok9xYPMuZiM3hsE/vl+px7dKrqkTr9oWDjHY+IsXQTGB4AheqvjXji1vBLQIIpZADLYQw9AKOQ2ZWnV\
-325qVEHoA6mZomPqztVo1mexgyt/rV7SFt5cr2O68FrYJGZ+V9k7MYVu6cCseG6bcNXjQswCqzbbGuvcJAbY+POJzmVgOg78Jp+ELn/4scCEdaH0qLRgo2QSbcTjvF36AdpvTucS2SRhG9Kj94g0v3Z++q+f1dzn\
-zwZoVpqqFGvrelQvgecwxhfFr3xVWv68UrtzH6GP3hPSLfx0U9b84TCZ+qgEeYYug2eunEAPjkzHYnGW6RyJUJfgfUvQT7uM47mtQPScfAvkJXwSo8xNJBdsFgSeKfwbfrLQ3/EBBSxr/gaQpqcQhpCgquPw9mtz\
-jhYuXWNqbwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABgsPFxog0oRY7qQBOgABA88EWCBPbn1sGGWkCODaOd1qPiMK0k/DyH7N24IhDM4h/mePVQ+kAXRodHRwczovL2F1dGguZXhhbXBsZQYaa0nSCRkBCW50cmVm\
+CQkJCQkJCQkJCQkJCQkJCQaDggcA9oQbACAAAAAAAAEZASwbACAAAAAAAAJYIAsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLGQGLAaD2WQztWkaNgPL0j+5lorp6gABqYHX52gBUmd+4KdKMLBC8TSIN\
+tLQPVphGuWXqE8ap/94j2eUbP7htriv0Cl2aPS3vUhZ+9FMK5/paGgSO4s6Z9tS5EiUeq2eRr2ilfz8Tqo34Ude34JSSug48qugeMKUn8w35+VVtKYjZcm9rkf8JMZAggYSNnlzAyGet9FRzLR3wm7VGv5sTJcy0\
+ZcLrPBZQDf2LFcVWAPKmmNzjSUDmgRUW/Bo57q8xIiBYVUQ4SKxpzJavnXZ/wGY1wNP8rOHgIlvU1jGKUUDCbjs7aSoRBrVNXLkoX0d3J8FRNsCZnIehQp9kAf5cYjv7Qv+STGT3wocuxunDYADYDP30NxrB/xie\
+spWsP1l0t31/gA/F1tH4N6XAqsXK6mpE0E7p0jRypGZ7ijp9z1CJZ/C0kBs8WY21VRcvpVn/Rlg46IM8/MXdg+H+D9L3Vx0y9sKP3zGN/aOxY+Hy79mMngbcW469ru3ll+kc6mZ1dsEj23RmZM9IfiPJL3UE8QmA\
+CLSJonEx2MbWunN/9YsF86f0zsNufqBv4iD+1PO1Z/zNeljubcr13Jj2YDC+ntj38B+t+pA4YVcTwKJS+dJjW3wl4JkS8+uUWymm25hIO/G/OGSoHUXHUUz74CqzLXAKGEikpTg93w55Ky5/Gk48ax9bbDoWtPzp\
+hlcYgawqJ5odfvA3TJZEE3R61xE32t6Ztq4VLXDDRktXWupWxlix9APB2D7mmV9MT7Of9vHjP45QZEhOb8t0TDIOg7TkNgVqBoSpPbQPsz0GBhlWZySLVDv3AgFRbkilg3W17+c0GSEtJu2QOMqmaalIJQ5mUHzd\
+2JznpDB7swyEErfpQ0en5/2tTUhQCpZ6BzTh9zupUcRl9f7PMDrsMRFkb8QZ8Gsb7iwnyJEBe962RKEfYPzoiF0/DkBGzDt89HvG9UbxUirGf84qXMVoqO1Wf12xzG6QcX4yRbIY1HB/zaLBzuQlFXyf3V9DIji6\
+WErD31/qkwCSx/5DcSUjBvn4SxzEUVuQ5NhpKvPbmEO+7Ytv0zR3h3LNHoHnBT1liyUeu6XBpYIBHBP7UbQKUL+kvG7N5TJFJ19CLwcQyXq1VECwMlV8H3s85cA9twe0gXz3tAhUksdjYVn9VznWs+yzCiXvEr/d\
+gTws/Ks9xd6N1QuoRYztWM5rWcakjx2oaZcyhtJULN7fTxsxxtRhpK7uGVtv0OSdk+HexaBnsBQbKhuJvjy4JM+EMwBj/LVOuYW6lPyD+yXRE9dB3BgF30gaRnGNT9qF1rctJcbMK+FjxXWJ+IzJwBAJfwsCHNmL\
+aOWvgfZ7qqpjr1+EnD87Uqh6U4GzpLEub2rDFBHKt0RJJ5F/OzEh1OFaYZOXDwNjF2jti2P3OJc3xURnkGEl86x/A5UP0GnOEDML9tRiIipuWHnGaR9rWjSgaVQPAuK/pY32k9yojZwwADVqHnYruEAbHQhhoTD6\
+PYPJOtb3L1fBM1MZmYYkzQ6UK/nOQgtyjbes1Nxt52rnZJj3jtHo6VxA9boXBQSJKcP79HzYOh/xFM+1lTqU2X5lIOgQnKB4tY7yu4bzVoQl5OOYwgq+jhgyH/sIR+dTply07c3AtoH3qIQQxBAWZmH5tEoVk3XG\
+egkLJOpjEm5WLtdSk9lExk9YI2PTUSj0a43WaCb+S3+uCBxrvvMalxMvXuS4L/aVmMblA81DTjb+n1sLw2J/clWkSrcE4MZdi3orCR6cP6Z1WR8It7NlyabCjsszMttnqraKSvbUlOfvxynWvg4hpFmLFJPtsey/\
+Ct94JlVwuL7bKHhosu+1JI20fQeazS5C/XVUsL3Hjd0+b2CYFWC0ZCL1myCQPOAVM44/2u1oDdAda4Cyb/xqHPxXvPPXB5qT5Glxdi9QQLZkNapHvUROBbvR0NPXKdMjsKu8FNImh+O4lSRwZ8ln4o/2jxN4CUTp\
+ttCWsP+Q/Emg2f0Z6/kRX6WA+UYpxWvgr2LbM1QRVMLN6ZImivVGoDuOBVDNdlrbwO8Pi2IimsqcLukkzfNpmbzi8QG8zf1TCHf6GODGMqNOYVULTeimobbdfF5WydUvUVaIVpIifqMP8vWkWco8gqqC7qFt1jAe\
+nCMH0SA95Ti8ahHtcQ9GkNr4hjNXRgDJSczW9nzxCJHlvd/EJCN1BN0kwfkiUewmkzzCnKqDoyywaSyYXX2ugyuDP29Udm/vVHErhJF1sKahsrGSMKqr3PbC2YJqPTYq4QMRr9x5Ose26uphW9Ew5z+iJYesgcnM\
+ifjeFKoxP20OGsSDcAbSIfLmz7u+4Bx65+x8qPbPF/4Dbb426ba6baFtvoKrGidYijMFGzMh+L+wnDzImKo3WMTIELvSh2PSd0lPdFfJJ66bH0Y6cvWxKG7Vax4hklr59jlmxAnkPZEbMoX3YBj9HLfnWcr2Coc8\
+dhULyL0wbDYQq8EaFueVlTOTb8tw5564rIBvC0vOdZhAKNz29iZzFCLPMypBM19tA+UCJ2UewzlveOSZTgtTQ9mz8vYGdVwD85Zjza7jgpLvTTvUkZ9OrGxAx/CSZItPH3uHIWKtv7wrAot9nI714VOSWmX2P6RC\
+/QvdW4nP28xagfdrS320AD/UpgKPVu3vDgXbN2lhJkGwstFeW4Zg/6CwMsAau59Dfuk1vPNLBFMH13JAZsunxcOuWqWiLQ/jgqQBj0Ke7gljd0yAnQcoM2namYhEcAp7CgnbRp+GF4NF8FbT/m4SB8IrpBK5ZfIW\
+mYh1XbyEauKa2Qpm+m1F4qFS2KRxLLDS7C67GAZj9E/mqiuufFf747w0tIhXnFwiN3joIZ6GVwPncEnju9PWCkBgMaaDpItUxC3m7LZsaDrJAeIy0pAuT752ZSP/IDSn9biFn82ju5UO8+DZjUl1AnCY5O9P+bVa\
+B010sRmva81mTTkaHXQYbvBSVITe+GILyFdcY3SLj6JeJeRXD7WdZTUTc3I2M/FoApKybPrhECkf80XUYiv+9o6RlCNB+ikYB3gHOuYv35cp1Ov0S3H9dc1WAiSnKvowhcateaTYXKh6MJoFRFgjNw7HFjZrWfQE\
+vUB05miEQZ1OMGYsZXHiwGbnMoTW/Qfrm4rQP+K6IqLfuOcRmGMLc5Igp9fC7m0UAd4sZyNILRPgisxmA9wsn/fKhuhJWFW343YKvamipDiCxpDSiBa27o78iPtIYibrFY3j1D3VDOwWF2qXnRK8Xb4loRrhvUr6\
+MFP0uiJ/JREqMqWYepxsY456ODE6272Cyixkf7RVSyr6oCUkkyVAAErihzB+2ryOkdytTP6AvxHt9vRP0BxaEqd1yWBInWx0h4GaCvZh98ceh7jpO5nCyI9LVSwNNmMRl8ERcUx5Nmwo7UeDpeR7rg3qUZzm9RHT\
+WKHHVA1gYuQ6BwAYYC//tdNu8BtdBn+SKO9D6+cSbqko3EGZBgIE3VifjxNCmI1Sgo7FyrL8t0Yg3WIbhHUBfgNc1zq9i1fR/yzWyhh9qTXYg8rY6KgSiMUrhfUHlCYDc37bqLoLZ1p8DudhY24Ux7wf3KE0uNAB\
++6Ej8XCUVAT0SwqITcWMYztYuJxQ7TrXocBoUTOz28S4zsh+Zo6iO1Id9zInyML7M4v1nTv7D+j5cZ2OrZ2Z8bhMmN+0hkHflz82UA8XfgzxAqjlHrDEBDSTwYcqeTkmbx8HQW08R8pntEP7KMfELvqIgb+GRZ7p\
+8ys68SEOSBKNunEMj+z0ckW3kYdaMi/3n6UHswAbjjbli8v4qod8MwsainRkBOB5uVlVKwr9NLAwyWCYXOajkPucO9UHEmdMIyTC/oAOuN8pR+KuDND3C/TlKhYf9B0Hwdejs1N5dGXllH2raYR2FmV+gvEPZtUV\
+MlktIWrB23LJTpDALvaxUnNHMh+wynpLUkIXWIcZAtJpkfY8HrVP65QfpRDta2V4JjRSjp0jhq4lnOKo5/tVorhVmNubz/bM+hTS/+IJxcZb/gb4BonBeGsmeQDWqabROSl4Xzzx4Ld7+SDdZHaSyko7abJzpiij\
+Li4jSAtwKepuIk54mEawJyoZ1JN5GjiR9AN3+AARUM+1WUvGxWdkkdZMmdNr4zCD/FiXwz5NPJRXlf2WRU3a1ydxarzY1SEBhpQpXkxJJSaSL4aG+1VV5l/EXPfAAkVQGCv/6QX+zOpHCBUHHMj7HAVhDumc7SdR\
+euBslO3j2L1FH+tPA+X++ALEMWnCxbseRQLRmppvDi7VTbWq9nQALnyaBVwjZQE+HShEfqCjGlMrdz9e+22axIIf5O4PT2Nh/FgGs4zqXZTfwQTf8RVFqkdVQbU3AWgyZ3bpCxQgT4ugrdLbBXiLkJiwgIeLEhMq\
+MniMF0lRYJOp/wAAAAAAAAAAAAAAAAAAAAAAAAAABA0TFhwj0oRY7qQBOgABA88EWCBPbn1sGGWkCODaOd1qPiMK0k/DyH7N24IhDM4h/mePVQ+kAXRodHRwczovL2F1dGguZXhhbXBsZQYaa0nSCRkBCW50cmVm\
 b2lsOnNlYWwvMzoAAQAApgEBAhEDWCAICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAQLBVggCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkGg4IHAPaEGwAgAAAAAAABGQEsGwAgAAAAAAAC\
 WCALCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCwsLCxkBiwGg9lkCmjnw4GZOEIcu/iAeIKV+Xz8bFEuVXjW/KgNBx7x8Eh8me8K4zbNGOHfFwZt42/aKVwFKGNexidJaXGwdL8mywa7ZIwK4YbpOxk8sqtUR\
 BKP3a6CwzPQ3VYsvc7TVjGGu7FTxDmvIL0tFQrL/WKjjReKCN/qOTn8Y7nyaHeNjeXTtWuncnWbgz5vYGiS/QxbmR9OPedxfiaXg6jlZz2P/KCoSnkPPQqWIGgDmqZoElmXq/FDd6plT3/d+ew+27XB/Yx2JdPDS\
@@ -223,181 +223,235 @@ VJ6esFeoCGvAwPJ26BTqjithaA2h2eDJkvQ0reATL6K3YEp_XD3cTZ8BnwQuEkM",
     }
   ]
 }
-`};var jc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0")),Pc="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";function Pt(e){return ArrayBuffer.
-isView(e)&&Object.prototype.toString.call(e)==="[object Uint8Array]"}function De(e,t){return e.length===t.length&&e.every((n,r)=>n===t[r])}function gt(e){return Array.
-from(e,t=>jc[t]).join("")}function Ln(e){let t=new Uint8Array(Math.floor(e.length*3/4)),n=0,r=0,o=0;for(let f of e){let c=Pc.indexOf(f);if(c<0)return;o=o<<6|c,r+=
-6,r>=8&&(r-=8,t[n++]=o>>r,o&=(1<<r)-1)}return r<6&&o===0?t:void 0}var Ge=class extends Error{name="DecodeError";offset;field;problem;explanation;constructor(t,n,r,o){super(`${n} at byte ${t}: ${o}`),this.offset=t,this.field=n,
-this.problem=r,this.explanation=o}};var Bn=0,tr=1,Vr=2,Qr=3,Zr=4,$r=5,Kc=6,eo=246,Yc=64,zc=(1n<<63n)-1n,_c=new TextDecoder("utf-8",{fatal:!0,ignoreBOM:!0}),Wc=new TextEncoder;function $t(e){return Wc.
-encode(e)}function vn(e,t){let{length:n}=$t(e);return n>=1&&n<=t&&!/[\p{Cc}\p{Cs}]/u.test(e)}var at=class{#t=[];#e(t,n){let r=[0x18n,0x100n,0x10000n,0x100000000n].
+`};var Vc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0")),Xc="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";function Kt(e){return ArrayBuffer.
+isView(e)&&Object.prototype.toString.call(e)==="[object Uint8Array]"}function Ne(e,t){return e.length===t.length&&e.every((n,r)=>n===t[r])}function mt(e){return Array.
+from(e,t=>Vc[t]).join("")}function vn(e){let t=new Uint8Array(Math.floor(e.length*3/4)),n=0,r=0,o=0;for(let f of e){let c=Xc.indexOf(f);if(c<0)return;o=o<<6|c,r+=
+6,r>=8&&(r-=8,t[n++]=o>>r,o&=(1<<r)-1)}return r<6&&o===0?t:void 0}var Ve=class extends Error{name="DecodeError";offset;field;problem;explanation;constructor(t,n,r,o){super(`${n} at byte ${t}: ${o}`),this.offset=t,this.field=n,
+this.problem=r,this.explanation=o}};var Bn=0,tr=1,$r=2,eo=3,to=4,no=5,Jc=6,ro=246,Zc=64,Qc=(1n<<63n)-1n,$c=new TextDecoder("utf-8",{fatal:!0,ignoreBOM:!0}),es=new TextEncoder;function Ut(e){return es.
+encode(e)}function On(e,t){let{length:n}=Ut(e);return n>=1&&n<=t&&!/[\p{Cc}\p{Cs}]/u.test(e)}var ze=class{#t=[];#e(t,n){let r=[0x18n,0x100n,0x10000n,0x100000000n].
 findIndex(f=>n<f);if(r===0){this.#t.push(t<<5|Number(n));return}let o=r<0?3:r-1;this.#t.push(t<<5|24+o);for(let f=8*(2**o-1);f>=0;f-=8)this.#t.push(Number(n>>BigInt(
-f)&0xffn))}uint(t){return this.#e(Bn,t),this}int(t){return t<0?this.#e(tr,BigInt(-1-t)):this.#e(Bn,BigInt(t)),this}bytes(t){this.#e(Vr,BigInt(t.length));for(let n of t)
-this.#t.push(n);return this}text(t){let n=$t(t);this.#e(Qr,BigInt(n.length));for(let r of n)this.#t.push(r);return this}array(t){return this.#e(Zr,BigInt(t)),this}map(t){
-return this.#e($r,BigInt(t)),this}null(){return this.#t.push(eo),this}finish(){return Uint8Array.from(this.#t)}},ze=class e{#t;#e=0;constructor(t){this.#t=t}static of(t,n,r){
-if(!Pt(n))throw new TypeError(`${t} must be a Uint8Array`);if(n.length>r)throw new e(new Uint8Array).wrongLength(t);return new e(new Uint8Array(n))}get offset(){
-return this.#e}error(t,n,r,o=this.#e){return new Ge(o,t,n,r)}outOfRange(t,n=this.#e){return this.error(t,"out-of-range","the value is outside its limits",n)}wrongLength(t,n=this.#e){
+f)&0xffn))}uint(t){return this.#e(Bn,t),this}int(t){return t<0?this.#e(tr,BigInt(-1-t)):this.#e(Bn,BigInt(t)),this}bytes(t){this.#e($r,BigInt(t.length));for(let n of t)
+this.#t.push(n);return this}text(t){let n=Ut(t);this.#e(eo,BigInt(n.length));for(let r of n)this.#t.push(r);return this}array(t){return this.#e(to,BigInt(t)),this}map(t){
+return this.#e(no,BigInt(t)),this}null(){return this.#t.push(ro),this}finish(){return Uint8Array.from(this.#t)}},We=class e{#t;#e=0;constructor(t){this.#t=t}static of(t,n,r){
+if(!Kt(n))throw new TypeError(`${t} must be a Uint8Array`);if(n.length>r)throw new e(new Uint8Array).wrongLength(t);return new e(new Uint8Array(n))}get offset(){
+return this.#e}error(t,n,r,o=this.#e){return new Ve(o,t,n,r)}outOfRange(t,n=this.#e){return this.error(t,"out-of-range","the value is outside its limits",n)}wrongLength(t,n=this.#e){
 return this.error(t,"wrong-length","the length is outside its limits",n)}finish(t){if(this.#e!==this.#t.length)throw this.error(t,"trailing-bytes","bytes follow\
  the end; pass exactly one object")}#n(t,n){if(n>this.#t.length-this.#e)throw this.error(t,"truncated","the input ends here; fetch the complete file again");return this.#e+=
 n,this.#t.subarray(this.#e-n,this.#e)}#r(t,n,r){let o=this.#e,f=this.#n(t,1)[0]??0;if(f>>5!==n)throw this.error(t,"wrong-type",`${r} belongs here`,o);let c=f&31;
 if(c<24)return BigInt(c);if(c>27)throw this.#o(t,o);let s=1<<c-24,i=0n;for(let A of this.#n(t,s))i=i<<8n|BigInt(A);let h=s===1?24n:1n<<BigInt(4*s);if(i<h)throw this.#o(
 t,o);return i}#o(t,n){return this.error(t,"not-canonical","not deterministic CBOR (RFC 8949 4.2); pass the issuer's bytes unchanged",n)}uint(t){return this.#r(t,
 Bn,"an unsigned integer")}number(t,n){let r=this.#e,o=this.uint(t);if(o>BigInt(n))throw this.outOfRange(t,r);return Number(o)}int(t){let n=this.#e,r=(this.#t[n]??
-0)>>5===tr,o=this.#r(t,r?tr:Bn,"an integer");if(o>zc)throw this.outOfRange(t,n);return r?-1n-o:o}key(t,n){let r=this.#e,o=this.int(t);if(o!==BigInt(n))throw this.
+0)>>5===tr,o=this.#r(t,r?tr:Bn,"an integer");if(o>Qc)throw this.outOfRange(t,n);return r?-1n-o:o}key(t,n){let r=this.#e,o=this.int(t);if(o!==BigInt(n))throw this.
 unexpectedKey(t,n,o,r);return this}unexpectedKey(t,n,r,o){return this.error(t,"unexpected-key",`map key ${n} belongs here, found ${r}`,o)}bytes(t,n,r=n){let o=this.#e,
-f=this.#r(t,Vr,"a byte string");return this.#f(t,o,f,n,r).slice()}text(t,n){let r=this.#e,o=this.#r(t,Qr,"a text string"),f=this.#f(t,r,o,1,n);try{let c=_c.decode(
+f=this.#r(t,$r,"a byte string");return this.#f(t,o,f,n,r).slice()}text(t,n){let r=this.#e,o=this.#r(t,eo,"a text string"),f=this.#f(t,r,o,1,n);try{let c=$c.decode(
 f);if(!/\p{Cc}/u.test(c))return c}catch{}throw this.error(t,"invalid-text","text must be UTF-8 without control characters",r)}format(t,n){let r=this.#e;if(this.
-text(t,Yc)!==n)throw this.error(t,"unknown-format",`this version reads ${n} only; update it`,r)}#f(t,n,r,o,f){if(r<BigInt(o)||r>BigInt(f))throw this.wrongLength(
-t,n);return this.#n(t,Number(r))}array(t,n,r=n){let o=this.#e,f=this.#r(t,Zr,"an array");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(t,o);return Number(f)}map(t,n,r=n){
-let o=this.#e,f=this.#r(t,$r,"a map");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(t,o);return Number(f)}tag(t,n){let r=this.#e;if(this.#r(t,Kc,"a tag")!==
+text(t,Zc)!==n)throw this.error(t,"unknown-format",`this version reads ${n} only; update it`,r)}#f(t,n,r,o,f){if(r<BigInt(o)||r>BigInt(f))throw this.wrongLength(
+t,n);return this.#n(t,Number(r))}array(t,n,r=n){let o=this.#e,f=this.#r(t,to,"an array");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(t,o);return Number(f)}map(t,n,r=n){
+let o=this.#e,f=this.#r(t,no,"a map");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(t,o);return Number(f)}tag(t,n){let r=this.#e;if(this.#r(t,Jc,"a tag")!==
 BigInt(n))throw this.outOfRange(t,r)}null(t){if(!this.isNull())throw this.error(t,"wrong-type","null belongs here");this.#n(t,1)}isNull(){return this.#t[this.#e]===
-eo}};var On=BigInt(4294967295),to=BigInt(32);function qc(e,t=!1){return t?{h:Number(e&On),l:Number(e>>to&On)}:{h:Number(e>>to&On)|0,l:Number(e&On)|0}}function no(e,t=!1){
-let n=e.length,r=new Uint32Array(n),o=new Uint32Array(n);for(let f=0;f<n;f++){let{h:c,l:s}=qc(e[f],t);[r[f],o[f]]=[c,s]}return[r,o]}var Gc=e=>e/2**32|0,Xc=e=>e>>>0;function ro(e,t,n,r){let o=Gc(n),f=Xc(n);e.setUint32(t,r?f:o,r),e.setUint32(t+4,r?o:f,r)}function en(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var In=e=>e?
-`"${e}" `:"";function Fe(e,t=""){if(typeof e!="number")throw new TypeError(In(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(
-In(t)+"expected integer >= 0, got "+e);return e}function co(e,t=""){if(typeof e!="boolean")throw new TypeError(In(t)+"expected boolean, got type="+typeof e);return e}
-function _(e,t,n=""){if(en(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Fe(t,"length");let r=en(e),o=t!==void 0?` of length ${t}`:"",f=r?`length=${e.length}`:
-`type=${typeof e}`,c=In(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}function Un(e){if(typeof e!="function"||typeof e.create!="function")throw new TypeError("expected hash wrapped by utils.createHasher");if(Fe(e.outputLen),Fe(e.blockLen),
-e.outputLen<1||e.blockLen<1)throw new Error("hash blockLen / outputLen must be >= 1")}var Jc=(e,t)=>{if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(
-(t==="object"?"":`"${t}" `)+"expected object, got type="+typeof e)},oo=(e,t)=>{Jc(e,t);let n=Object.getPrototypeOf(e);if(n!==Object.prototype&&n!==null)throw new TypeError(
-`"${t}" expected plain object`);if(Object.hasOwn(e,"__proto__"))throw new TypeError(`"${t}.__proto__" is not allowed`)};function it(e,t=!0){if(e.destroyed)throw new Error(
-"hash was destroyed");if(t&&e.finished)throw new Error("digest() was already called")}function Kt(e,t){_(e,void 0,"output");let n=t.outputLen;if(!(e.length>=n))
-throw new RangeError('"output" expected length >= '+n)}function so(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function It(e){return new Uint32Array(
-e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}function mt(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}function dt(e){return new DataView(e.buffer,e.byteOffset,
-e.byteLength)}function Ze(e,t){return e<<32-t|e>>>t}var nr=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function Vc(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}function Qc(e){for(let t=0;t<e.length;t++)e[t]=Vc(e[t]);return e}var nt=nr?e=>e:Qc,ao=typeof Uint8Array.from([]).toHex=="function"&&typeof Uint8Array.fromHex=="\
-function",Zc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0"));function wt(e){if(_(e),ao)return e.toHex();let t="";for(let n=0;n<e.length;n++)t+=Zc[e[n]];
-return t}function fo(e){return e>=48&&e<=57?e-48:e>=65&&e<=70?e-55:e>=97&&e<=102?e-87:void 0}function tn(e){if(typeof e!="string")throw new TypeError("hex strin\
-g expected, got "+typeof e);if(ao)try{return Uint8Array.fromHex(e)}catch(o){throw o instanceof SyntaxError?new RangeError(o.message):o}let t=e.length,n=t/2;if(t%
-2)throw new RangeError("hex string expected, got unpadded hex of length "+t);let r=new Uint8Array(n);for(let o=0,f=0;o<n;o++,f+=2){let c=fo(e.charCodeAt(f)),s=fo(
+ro}};var In=BigInt(4294967295),oo=BigInt(32);function ts(e,t=!1){return t?{h:Number(e&In),l:Number(e>>oo&In)}:{h:Number(e>>oo&In)|0,l:Number(e&In)|0}}function fo(e,t=!1){
+let n=e.length,r=new Uint32Array(n),o=new Uint32Array(n);for(let f=0;f<n;f++){let{h:c,l:s}=ts(e[f],t);[r[f],o[f]]=[c,s]}return[r,o]}var ns=e=>e/2**32|0,rs=e=>e>>>0;function co(e,t,n,r){let o=ns(n),f=rs(n);e.setUint32(t,r?f:o,r),e.setUint32(t+4,r?o:f,r)}function en(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var Un=e=>e?
+`"${e}" `:"";function Fe(e,t=""){if(typeof e!="number")throw new TypeError(Un(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(
+Un(t)+"expected integer >= 0, got "+e);return e}function ao(e,t=""){if(typeof e!="boolean")throw new TypeError(Un(t)+"expected boolean, got type="+typeof e);return e}
+function W(e,t,n=""){if(en(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Fe(t,"length");let r=en(e),o=t!==void 0?` of length ${t}`:"",f=r?`length=${e.length}`:
+`type=${typeof e}`,c=Un(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}function Cn(e){if(typeof e!="function"||typeof e.create!="function")throw new TypeError("expected hash wrapped by utils.createHasher");if(Fe(e.outputLen),Fe(e.blockLen),
+e.outputLen<1||e.blockLen<1)throw new Error("hash blockLen / outputLen must be >= 1")}var os=(e,t)=>{if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(
+(t==="object"?"":`"${t}" `)+"expected object, got type="+typeof e)},so=(e,t)=>{os(e,t);let n=Object.getPrototypeOf(e);if(n!==Object.prototype&&n!==null)throw new TypeError(
+`"${t}" expected plain object`);if(Object.hasOwn(e,"__proto__"))throw new TypeError(`"${t}.__proto__" is not allowed`)};function at(e,t=!0){if(e.destroyed)throw new Error(
+"hash was destroyed");if(t&&e.finished)throw new Error("digest() was already called")}function Yt(e,t){W(e,void 0,"output");let n=t.outputLen;if(!(e.length>=n))
+throw new RangeError('"output" expected length >= '+n)}function bo(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function Ct(e){return new Uint32Array(
+e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}function wt(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}function dt(e){return new DataView(e.buffer,e.byteOffset,
+e.byteLength)}function $e(e,t){return e<<32-t|e>>>t}var nr=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function fs(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}function cs(e){for(let t=0;t<e.length;t++)e[t]=fs(e[t]);return e}var rt=nr?e=>e:cs,uo=typeof Uint8Array.from([]).toHex=="function"&&typeof Uint8Array.fromHex=="\
+function",ss=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0"));function xt(e){if(W(e),uo)return e.toHex();let t="";for(let n=0;n<e.length;n++)t+=ss[e[n]];
+return t}function io(e){return e>=48&&e<=57?e-48:e>=65&&e<=70?e-55:e>=97&&e<=102?e-87:void 0}function tn(e){if(typeof e!="string")throw new TypeError("hex strin\
+g expected, got "+typeof e);if(uo)try{return Uint8Array.fromHex(e)}catch(o){throw o instanceof SyntaxError?new RangeError(o.message):o}let t=e.length,n=t/2;if(t%
+2)throw new RangeError("hex string expected, got unpadded hex of length "+t);let r=new Uint8Array(n);for(let o=0,f=0;o<n;o++,f+=2){let c=io(e.charCodeAt(f)),s=io(
 e.charCodeAt(f+1));if(c===void 0||s===void 0){let i=e[f]+e[f+1];throw new RangeError('hex string expected, got non-hex character "'+i+'" at index '+f)}r[o]=c*16+
-s}return r}function xt(...e){let t=0;for(let r=0;r<e.length;r++){let o=e[r];_(o),t+=o.length}let n=new Uint8Array(t);for(let r=0,o=0;r<e.length;r++){let f=e[r];n.set(f,o),
-o+=f.length}return n}function rr(e,t,n="opts"){return oo(e,"defaults"),t!==void 0&&oo(t,n),Object.assign(Object.create(null),e,t)}function nn(e,t={}){if(typeof e!="function")throw new TypeError(
+s}return r}function At(...e){let t=0;for(let r=0;r<e.length;r++){let o=e[r];W(o),t+=o.length}let n=new Uint8Array(t);for(let r=0,o=0;r<e.length;r++){let f=e[r];n.set(f,o),
+o+=f.length}return n}function rr(e,t,n="opts"){return so(e,"defaults"),t!==void 0&&so(t,n),Object.assign(Object.create(null),e,t)}function nn(e,t={}){if(typeof e!="function")throw new TypeError(
 '"hashCons" expected function, got type='+typeof e);t=rr({},t,"info");let n=(o,f)=>e(f).update(o).digest(),r=e(void 0);return n.outputLen=r.outputLen,n.blockLen=
-r.blockLen,n.canXOF=r.canXOF,n.create=o=>e(o),Object.assign(n,t),Object.freeze(n)}function Ut(e=32){Fe(e,"bytesLength");let t=typeof globalThis=="object"?globalThis.
+r.blockLen,n.canXOF=r.canXOF,n.create=o=>e(o),Object.assign(n,t),Object.freeze(n)}function Rt(e=32){Fe(e,"bytesLength");let t=typeof globalThis=="object"?globalThis.
 crypto:null;if(typeof t?.getRandomValues!="function")throw new Error("crypto.getRandomValues must be defined");if(e>65536)throw new RangeError(`"bytesLength" ex\
-pected <= 65536, got ${e}`);return t.getRandomValues(new Uint8Array(e))}var Yt=e=>({oid:Uint8Array.from([6,9,96,134,72,1,101,3,4,2,e])});var $c=BigInt(0),rn=BigInt(1),es=BigInt(2),ts=BigInt(7),ns=BigInt(256),rs=BigInt(113),uo=[],lo=[],ho=[];for(let e=0,t=rn,n=1,r=0;e<24;e++){[n,r]=[r,(2*n+3*r)%5],
-uo.push(2*(5*r+n)),lo.push((e+1)*(e+2)/2%64);let o=$c;for(let f=0;f<7;f++)t=(t<<rn^(t>>ts)*rs)%ns,t&es&&(o^=rn<<(rn<<BigInt(f))-rn);ho.push(o)}var yo=no(ho,!0),
-os=yo[0],fs=yo[1],cs=(e,t,n)=>e<<n|t>>>32-n,ss=(e,t,n)=>t<<n|e>>>32-n,as=(e,t,n)=>t<<n-32|e>>>64-n,is=(e,t,n)=>e<<n-32|t>>>64-n,io=(e,t,n)=>n>32?as(e,t,n):cs(e,
-t,n),bo=(e,t,n)=>n>32?is(e,t,n):ss(e,t,n),zt=new Uint32Array(10);function ds(e,t=24){if(!(e instanceof Uint32Array))throw new TypeError('"s" expected Uint32Arra\
+pected <= 65536, got ${e}`);return t.getRandomValues(new Uint8Array(e))}var zt=e=>({oid:Uint8Array.from([6,9,96,134,72,1,101,3,4,2,e])});var is=BigInt(0),rn=BigInt(1),as=BigInt(2),ds=BigInt(7),bs=BigInt(256),us=BigInt(113),yo=[],po=[],go=[];for(let e=0,t=rn,n=1,r=0;e<24;e++){[n,r]=[r,(2*n+3*r)%5],
+yo.push(2*(5*r+n)),po.push((e+1)*(e+2)/2%64);let o=is;for(let f=0;f<7;f++)t=(t<<rn^(t>>ds)*us)%bs,t&as&&(o^=rn<<(rn<<BigInt(f))-rn);go.push(o)}var mo=fo(go,!0),
+ls=mo[0],hs=mo[1],ys=(e,t,n)=>e<<n|t>>>32-n,ps=(e,t,n)=>t<<n|e>>>32-n,gs=(e,t,n)=>t<<n-32|e>>>64-n,ms=(e,t,n)=>e<<n-32|t>>>64-n,lo=(e,t,n)=>n>32?gs(e,t,n):ys(e,
+t,n),ho=(e,t,n)=>n>32?ms(e,t,n):ps(e,t,n),Wt=new Uint32Array(10);function ws(e,t=24){if(!(e instanceof Uint32Array))throw new TypeError('"s" expected Uint32Arra\
 y(50), got type='+typeof e);if(e.length!==50)throw new RangeError('"s" expected Uint32Array(50), got length='+e.length);if(Fe(t,"rounds"),t<1||t>24)throw new Error(
-'"rounds" expected integer 1..24');for(let n=24-t;n<24;n++){for(let f=0;f<10;f++)zt[f]=e[f]^e[f+10]^e[f+20]^e[f+30]^e[f+40];for(let f=0;f<10;f+=2){let c=(f+8)%10,
-s=(f+2)%10,i=zt[s],h=zt[s+1],A=io(i,h,1)^zt[c],g=bo(i,h,1)^zt[c+1];for(let E=0;E<50;E+=10)e[f+E]^=A,e[f+E+1]^=g}let r=e[2],o=e[3];for(let f=0;f<24;f++){let c=lo[f],
-s=io(r,o,c),i=bo(r,o,c),h=uo[f];r=e[h],o=e[h+1],e[h]=s,e[h+1]=i}for(let f=0;f<50;f+=10){let c=e[f],s=e[f+1],i=e[f+2],h=e[f+3];e[f]^=~e[f+2]&e[f+4],e[f+1]^=~e[f+
+'"rounds" expected integer 1..24');for(let n=24-t;n<24;n++){for(let f=0;f<10;f++)Wt[f]=e[f]^e[f+10]^e[f+20]^e[f+30]^e[f+40];for(let f=0;f<10;f+=2){let c=(f+8)%10,
+s=(f+2)%10,i=Wt[s],h=Wt[s+1],A=lo(i,h,1)^Wt[c],g=ho(i,h,1)^Wt[c+1];for(let E=0;E<50;E+=10)e[f+E]^=A,e[f+E+1]^=g}let r=e[2],o=e[3];for(let f=0;f<24;f++){let c=po[f],
+s=lo(r,o,c),i=ho(r,o,c),h=yo[f];r=e[h],o=e[h+1],e[h]=s,e[h+1]=i}for(let f=0;f<50;f+=10){let c=e[f],s=e[f+1],i=e[f+2],h=e[f+3];e[f]^=~e[f+2]&e[f+4],e[f+1]^=~e[f+
 3]&e[f+5],e[f+2]^=~e[f+4]&e[f+6],e[f+3]^=~e[f+5]&e[f+7],e[f+4]^=~e[f+6]&e[f+8],e[f+5]^=~e[f+7]&e[f+9],e[f+6]^=~e[f+8]&c,e[f+7]^=~e[f+9]&s,e[f+8]^=~c&i,e[f+9]^=~s&
-h}e[0]^=os[n],e[1]^=fs[n]}mt(zt)}var Cn=class e{state;pos=0;posOut=0;finished=!1;state32;destroyed=!1;blockLen;suffix;outputLen;canXOF;enableXOF=!1;rounds;constructor(t,n,r,o=!1,f=24){
-if(Fe(t,"blockLen"),Fe(n,"suffix"),Fe(f,"rounds"),co(o,"enableXOF"),this.blockLen=t,this.suffix=n,this.outputLen=r,this.enableXOF=o,this.canXOF=o,this.rounds=f,
-Fe(r,"outputLen"),!(0<t&&t<200))throw new Error('"blockLen" must be 1..199');this.state=new Uint8Array(200),this.state32=It(this.state)}clone(){return this._cloneInto()}keccak(){
-nt(this.state32),ds(this.state32,this.rounds),nt(this.state32),this.posOut=0,this.pos=0}update(t){it(this),_(t);let{blockLen:n,state:r,state32:o}=this,f=t.length,
-c=n%4===0&&t.byteOffset%4===0,s=n/4,i=c&&f>=n?It(t):void 0;for(let h=0;h<f;){if(i!==void 0&&this.pos===0&&h%4===0&&f-h>=n){for(let g=0,E=h/4;g<s;g++)o[g]^=i[E+g];
+h}e[0]^=ls[n],e[1]^=hs[n]}wt(Wt)}var Rn=class e{state;pos=0;posOut=0;finished=!1;state32;destroyed=!1;blockLen;suffix;outputLen;canXOF;enableXOF=!1;rounds;constructor(t,n,r,o=!1,f=24){
+if(Fe(t,"blockLen"),Fe(n,"suffix"),Fe(f,"rounds"),ao(o,"enableXOF"),this.blockLen=t,this.suffix=n,this.outputLen=r,this.enableXOF=o,this.canXOF=o,this.rounds=f,
+Fe(r,"outputLen"),!(0<t&&t<200))throw new Error('"blockLen" must be 1..199');this.state=new Uint8Array(200),this.state32=Ct(this.state)}clone(){return this._cloneInto()}keccak(){
+rt(this.state32),ws(this.state32,this.rounds),rt(this.state32),this.posOut=0,this.pos=0}update(t){at(this),W(t);let{blockLen:n,state:r,state32:o}=this,f=t.length,
+c=n%4===0&&t.byteOffset%4===0,s=n/4,i=c&&f>=n?Ct(t):void 0;for(let h=0;h<f;){if(i!==void 0&&this.pos===0&&h%4===0&&f-h>=n){for(let g=0,E=h/4;g<s;g++)o[g]^=i[E+g];
 h+=n,this.pos=n,this.keccak();continue}let A=Math.min(n-this.pos,f-h);for(let g=0;g<A;g++)r[this.pos++]^=t[h++];this.pos===n&&this.keccak()}return this}finish(){
 if(this.finished)return;this.finished=!0;let{state:t,suffix:n,pos:r,blockLen:o}=this;t[r]^=n,(n&128)!==0&&r===o-1&&this.keccak(),t[o-1]^=128,this.keccak()}writeInto(t){
-it(this,!1),_(t),this.finish();let n=this.state,{blockLen:r}=this;for(let o=0,f=t.length;o<f;){this.posOut>=r&&this.keccak();let c=Math.min(r-this.posOut,f-o);t.
+at(this,!1),W(t),this.finish();let n=this.state,{blockLen:r}=this;for(let o=0,f=t.length;o<f;){this.posOut>=r&&this.keccak();let c=Math.min(r-this.posOut,f-o);t.
 set(n.subarray(this.posOut,this.posOut+c),o),this.posOut+=c,o+=c}return t}xofInto(t){if(!this.enableXOF)throw new Error("XOF is not enabled");return this.writeInto(
-t)}xof(t){return Fe(t),this.xofInto(new Uint8Array(t))}digestInto(t){if(Kt(t,this),this.finished)throw new Error("digest() was already called");this.writeInto(t.
+t)}xof(t){return Fe(t),this.xofInto(new Uint8Array(t))}digestInto(t){if(Yt(t,this),this.finished)throw new Error("digest() was already called");this.writeInto(t.
 length===this.outputLen?t:t.subarray(0,this.outputLen)),this.destroy()}digest(){let t=new Uint8Array(this.outputLen);return this.digestInto(t),t}destroy(){this.
-destroyed=!0,mt(this.state)}_cloneInto(t){let{blockLen:n,suffix:r,outputLen:o,rounds:f,enableXOF:c}=this;return t||=new e(n,r,o,c,f),t.blockLen=n,t.state32.set(
+destroyed=!0,wt(this.state)}_cloneInto(t){let{blockLen:n,suffix:r,outputLen:o,rounds:f,enableXOF:c}=this;return t||=new e(n,r,o,c,f),t.blockLen=n,t.state32.set(
 this.state32),t.pos=this.pos,t.posOut=this.posOut,t.finished=this.finished,t.rounds=f,t.suffix=r,t.outputLen=o,t.enableXOF=c,t.canXOF=this.canXOF,t.destroyed=this.
-destroyed,t}},bs=(e,t,n,r={})=>nn(()=>new Cn(t,e,n),r);var Ct=bs(6,136,32,Yt(8));var po=(e,t,n,r={})=>nn((o={})=>(o=rr({},o),new Cn(t,e,o.dkLen===void 0?n:o.dkLen,!0)),r),go=po(31,168,16,Yt(11)),Oe=po(31,136,32,Yt(12));/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function or(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var Rn=e=>e?
-`"${e}" `:"";function fr(e,t=""){if(typeof e!="boolean")throw new TypeError(Rn(t)+"expected boolean, got type="+typeof e);return e}function Rt(e,t=""){if(typeof e!=
-"number")throw new TypeError(Rn(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(Rn(t)+"expected integer >= 0, got "+e);
-return e}function ye(e,t,n=""){if(or(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Rt(t,"length");let r=or(e),o=t!==void 0?` of length ${t}`:"",f=r?`lengt\
-h=${e.length}`:`type=${typeof e}`,c=Rn(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}var mo=(e,t)=>{if(e===null||typeof e!="o\
-bject"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected object, got type=${typeof e}`)};function wo(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function je(e){return new Uint32Array(e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}
-function At(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}var rt=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function cr(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}var _e=rt?e=>e:e=>cr(
-e)>>>0;function us(e){for(let t=0;t<e.length;t++)e[t]=cr(e[t]);return e}var $e=rt?e=>e:us;function xo(e,t){return!e.byteLength||!t.byteLength?!1:e.buffer===t.buffer&&e.byteOffset<t.byteOffset+t.byteLength&&t.byteOffset<e.byteOffset+e.byteLength}function Fn(e,t){
-if(xo(e,t)&&e.byteOffset<t.byteOffset)throw new Error("complex overlap of input and output is not supported")}function Ao(e,t){return mo(e,"defaults"),mo(t,"opts"),Object.assign(e,t)}var Eo=(e,t)=>{function n(r,...o){if(ye(r,void 0,"key"),e.nonceLength!==void 0){let g=o[0];ye(g,e.varSizeNonce?void 0:e.nonceLength,"nonce")}let f=e.tagLength,c=e.
-nonceLength!==void 0?1:0;if(!e.withAAD){for(let g=c;g<o.length;g++)if(or(o[g]))throw new Error("AAD not supported")}e.withAAD&&o[c]!==void 0&&ye(o[c],void 0,"AA\
-D");let s=t(r,...o),i=(g,E)=>{if(E!==void 0){if(g!==2)throw new Error("cipher output not supported");ye(E,void 0,"output")}},h=!1;return{encrypt(g,E){if(h)throw new Error(
-"cannot encrypt() twice with same key + nonce");return h=!0,ye(g,void 0,"data"),i(s.encrypt.length,E),s.encrypt(g,E)},decrypt(g,E){if(ye(g,void 0,"data"),f&&g.length<
-f)throw new Error('"ciphertext" expected length >= tagLength='+f);return i(s.decrypt.length,E),s.decrypt(g,E)}}}return Object.assign(n,e),n};function Mn(e,t,n=!0){
-if(t===void 0)return new Uint8Array(e);if(ye(t,e,"output"),n&&!bt(t))throw new Error("invalid output, must be aligned");return t}function bt(e){return e.byteOffset%4===0}function Ft(e){return Uint8Array.from(ye(e))}var sr=16,ls=4;var hs=283;function ys(e){if(![16,24,32].includes(e.length))throw new Error('"aes key" expected Uint8Array of length 16/24/32, got length='+e.length)}function ur(e){
-return e<<1^hs&-(e>>7)}function ko(e,t){let n=0;for(;t>0;t>>=1)n^=e&-(t&1),e=ur(e);return n}var ar=(e,t,n=1)=>{if(!Number.isSafeInteger(n)||n<0||n>4294967040)throw new Error(
-"incBytes: wrong carry "+n);ye(e);for(let r=0;r<e.length;r++){let o=t?r:e.length-1-r;n=n+(e[o]&255)|0,e[o]=n&255,n>>>=8}},ps=(()=>{let e=new Uint8Array(256);for(let n=0,
-r=1;n<256;n++,r^=ur(r))e[n]=r;let t=new Uint8Array(256);t[0]=99;for(let n=0;n<255;n++){let r=e[255-n];r|=r<<8,t[e[n]]=(r^r>>4^r>>5^r>>6^r>>7^99)&255}return At(e),
-t})();var gs=e=>e<<24|e>>>8,ir=e=>e<<8|e>>>24;function ms(e,t){if(e.length!==256)throw new Error("wrong sbox length");let n=new Uint32Array(256).map((h,A)=>t(e[A])),r=n.
-map(ir),o=r.map(ir),f=o.map(ir),c=new Uint32Array(256*256),s=new Uint32Array(256*256),i=new Uint16Array(256*256);for(let h=0;h<256;h++)for(let A=0;A<256;A++){let g=h*
-256+A;c[g]=n[h]^r[A],s[g]=o[h]^f[A],i[g]=e[h]<<8|e[A]}return{sbox:e,sbox2:i,T0:n,T1:r,T2:o,T3:f,T01:c,T23:s}}var So=ms(ps,e=>ko(e,3)<<24|e<<16|e<<8|ko(e,2));var ws=(()=>{let e=new Uint8Array(16);for(let t=0,n=1;t<16;t++,n=ur(n))e[t]=n;return e})();function xs(e){ye(e);let t=e.length;ys(e);let{sbox2:n}=So,r=[];(!rt||
-!bt(e))&&r.push(e=Ft(e));let o=$e(je(e)),f=o.length,c=i=>on(n,i,i,i,i),s=new Uint32Array(t+28);s.set(o);for(let i=f;i<s.length;i++){let h=s[i-1];i%f===0?h=c(gs(
-h))^ws[i/f-1]:f>6&&i%f===4&&(h=c(h)),s[i]=s[i-f]^h}return At(...r),s}function Nn(e,t,n,r,o,f){return e[n<<8&65280|r>>>8&255]^t[o>>>8&65280|f>>>24&255]}function on(e,t,n,r,o){return e[t&255|n&65280]|e[r>>>16&255|o>>>16&65280]<<16}
-function To(e,t,n,r,o){let{sbox2:f,T01:c,T23:s}=So,i=0;t^=e[i++],n^=e[i++],r^=e[i++],o^=e[i++];let h=e.length/4-2;for(let S=0;S<h;S++){let U=e[i++]^Nn(c,s,t,n,r,
-o),F=e[i++]^Nn(c,s,n,r,o,t),j=e[i++]^Nn(c,s,r,o,t,n),Z=e[i++]^Nn(c,s,o,t,n,r);t=U,n=F,r=j,o=Z}let A=e[i++]^on(f,t,n,r,o),g=e[i++]^on(f,n,r,o,t),E=e[i++]^on(f,r,
-o,t,n),T=e[i++]^on(f,o,t,n,r);return{s0:A,s1:g,s2:E,s3:T}}function As(e,t,n,r){ye(t,sr,"nonce"),ye(n);let o=n.length;r=Mn(o,r),Fn(n,r);let f=t,c=je(f),s=je(n),i=je(r);for(let A=0;A+4<=s.length;A+=4){let{s0:g,s1:E,s2:T,
-s3:S}=To(e,_e(c[0]),_e(c[1]),_e(c[2]),_e(c[3]));i[A+0]=s[A+0]^_e(g),i[A+1]=s[A+1]^_e(E),i[A+2]=s[A+2]^_e(T),i[A+3]=s[A+3]^_e(S);for(let U=sr-1,F=1;U>=0;U--)F=F+
-f[U]|0,f[U]=F&255,F>>>=8}let h=sr*Math.floor(s.length/ls);if(h<o){let{s0:A,s1:g,s2:E,s3:T}=To(e,_e(c[0]),_e(c[1]),_e(c[2]),_e(c[3])),S=new Uint32Array([A,g,E,T]);
-$e(S);let U=wo(S);for(let F=h,j=0;F<o;F++,j++)r[F]=n[F]^U[j];At(S)}return r}var dr=Eo({blockSize:16,nonceLength:16},function(t,n){function r(o,f){if(ye(o),f!==void 0&&(ye(f),!bt(f)))throw new Error("unaligned destination");let c=xs(t),s=Ft(
-n),i=[c,s];bt(o)||i.push(o=Ft(o));let h=As(c,s,o,f);return At(...i),h}return{encrypt:(o,f)=>r(o,f),decrypt:(o,f)=>r(o,f)}});var br=class{blockLen;key;nonce;state;reseedCnt;destroyed=!1;constructor(t,n,r){this.blockLen=dr.blockSize;let o=t/8,f=16;this.state=new Uint8Array(o+f),this.key=
-this.state.subarray(0,o),this.nonce=this.state.subarray(o,o+f),this.reseedCnt=1,ar(this.nonce,!1,1),this.addEntropy(n,r)}update(t){if(dr(this.key,this.nonce).encrypt(
-new Uint8Array(this.state.length),this.state),t){ye(t);for(let n=0;n<t.length;n++)this.state[n]^=t[n]}ar(this.nonce,!1,1)}addEntropy(t,n){if(this.destroyed)throw new Error(
-"cannot use destroyed DRBG");ye(t,this.state.length,"seed");let r=t.slice();if(n){if(ye(n),n.length>r.length)throw new Error("info length is too big");for(let o=0;o<
-n.length;o++)r[o]^=n[o]}this.update(r),r.fill(0),this.reseedCnt=1}randomBytes(t,n){if(this.destroyed)throw new Error("cannot use destroyed DRBG");if(Rt(t),t>2**
-16)throw new Error("requested output is too big");if(this.reseedCnt>2**48)throw new Error("entropy exhausted");if(n){if(ye(n),n.length>this.state.length)throw new Error(
-"info length is too big");this.update(n)}let r=new Uint8Array(t);return dr(this.key,this.nonce).encrypt(r,r),ar(this.nonce,!1,Math.ceil(t/this.blockLen)),this.update(
-n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},Es=e=>(t,n=void 0)=>new br(e,t,n);var Lo=Es(256);var vo=e=>Uint8Array.from(e.split(""),t=>t.charCodeAt(0)),ks=$e(je(vo("expand 16-byte k"))),Ts=$e(je(vo("expand 32-byte k")));function re(e,t){return e<<t|e>>>32-
-t}var fn=64,Ss=16,lr=2**32-1,Bo=Uint32Array.of();function Ls(e,t,n,r,o,f,c,s){let i=o.length,h=new Uint8Array(fn),A=je(h),g=rt&&bt(o)&&bt(f),E=g?je(o):Bo,T=g?je(
-f):Bo;if(!rt){for(let S=0;S<i;c++){if(e(t,n,r,A,c,s),$e(A),c>=lr)throw new Error("arx: counter overflow");let U=Math.min(fn,i-S);for(let F=0,j;F<U;F++)j=S+F,f[j]=
-o[j]^h[F];S+=U}return}for(let S=0;S<i;c++){if(e(t,n,r,A,c,s),c>=lr)throw new Error("arx: counter overflow");let U=Math.min(fn,i-S);if(g&&U===fn){let F=S/4;if(S%
-4!==0)throw new Error("arx: invalid block position");for(let j=0,Z;j<Ss;j++)Z=F+j,T[Z]=E[Z]^A[j];S+=fn;continue}for(let F=0,j;F<U;F++)j=S+F,f[j]=o[j]^h[F];S+=U}}
-function Oo(e,t){let{allowShortKeys:n,extendNonceFn:r,counterLength:o,counterRight:f,rounds:c}=Ao({allowShortKeys:!1,counterLength:8,counterRight:!1,rounds:20},
-t);if(typeof e!="function")throw new Error("core must be a function");return Rt(o),Rt(c),fr(f),fr(n),(s,i,h,A,g=0)=>{ye(s,void 0,"key"),ye(i,void 0,"nonce"),ye(
-h,void 0,"data");let E=h.length,T=A!==void 0;if(A=Mn(E,A,!1),T&&Fn(h,A),Rt(g),g<0||g>=lr)throw new Error("arx: counter overflow");let S=[],U=s.length,F,j;if(U===
-32)S.push(F=Ft(s)),j=Ts;else if(U===16&&n)F=new Uint8Array(32),F.set(s),F.set(s,16),j=ks,S.push(F);else throw ye(s,32,"arx key"),new Error("invalid key size");(!rt||
-!bt(i))&&S.push(i=Ft(i));let Z=je(F);if(r){if(i.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let H=i.subarray(0,16);if(rt)r(j,Z,je(H),Z);else{
-let P=$e(Uint32Array.from(j));r(P,Z,je(H),Z),At(P),$e(Z)}i=i.subarray(16)}else rt||$e(Z);let C=16-o;if(C!==i.length)throw new Error(`arx: nonce must be ${C} or \
-16 bytes`);if(C!==12){let H=new Uint8Array(12);H.set(i,f?0:12-i.length),i=H,S.push(i)}let N=$e(je(i));try{return Ls(e,j,Z,N,h,A,g,c),A}finally{At(...S)}}}function Bs(e,t,n,r,o,f=20){let c=e[0],s=e[1],i=e[2],h=e[3],A=t[0],g=t[1],E=t[2],T=t[3],S=t[4],U=t[5],F=t[6],j=t[7],Z=o,C=n[0],N=n[1],H=n[2],P=c,D=s,z=i,v=h,W=A,
-V=g,oe=E,ue=T,we=S,ge=U,le=F,xe=j,Be=Z,Ae=C,Ee=N,ke=H;for(let Ye=0;Ye<f;Ye+=2)P=P+W|0,Be=re(Be^P,16),we=we+Be|0,W=re(W^we,12),P=P+W|0,Be=re(Be^P,8),we=we+Be|0,W=
-re(W^we,7),D=D+V|0,Ae=re(Ae^D,16),ge=ge+Ae|0,V=re(V^ge,12),D=D+V|0,Ae=re(Ae^D,8),ge=ge+Ae|0,V=re(V^ge,7),z=z+oe|0,Ee=re(Ee^z,16),le=le+Ee|0,oe=re(oe^le,12),z=z+
-oe|0,Ee=re(Ee^z,8),le=le+Ee|0,oe=re(oe^le,7),v=v+ue|0,ke=re(ke^v,16),xe=xe+ke|0,ue=re(ue^xe,12),v=v+ue|0,ke=re(ke^v,8),xe=xe+ke|0,ue=re(ue^xe,7),P=P+V|0,ke=re(ke^
-P,16),le=le+ke|0,V=re(V^le,12),P=P+V|0,ke=re(ke^P,8),le=le+ke|0,V=re(V^le,7),D=D+oe|0,Be=re(Be^D,16),xe=xe+Be|0,oe=re(oe^xe,12),D=D+oe|0,Be=re(Be^D,8),xe=xe+Be|
-0,oe=re(oe^xe,7),z=z+ue|0,Ae=re(Ae^z,16),we=we+Ae|0,ue=re(ue^we,12),z=z+ue|0,Ae=re(Ae^z,8),we=we+Ae|0,ue=re(ue^we,7),v=v+W|0,Ee=re(Ee^v,16),ge=ge+Ee|0,W=re(W^ge,
-12),v=v+W|0,Ee=re(Ee^v,8),ge=ge+Ee|0,W=re(W^ge,7);let ae=0;r[ae++]=c+P|0,r[ae++]=s+D|0,r[ae++]=i+z|0,r[ae++]=h+v|0,r[ae++]=A+W|0,r[ae++]=g+V|0,r[ae++]=E+oe|0,r[ae++]=
-T+ue|0,r[ae++]=S+we|0,r[ae++]=U+ge|0,r[ae++]=F+le|0,r[ae++]=j+xe|0,r[ae++]=Z+Be|0,r[ae++]=C+Ae|0,r[ae++]=N+Ee|0,r[ae++]=H+ke|0}var Io=Oo(Bs,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var vs=(e,t,n)=>_(e,t,n),Os=Fe;function hr(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
-ject, got type=${typeof e}`);return e}var Uo=BigInt(0);var Is=e=>e?`"${e}" `:"";function Co(e,t=""){if(typeof e!="boolean")throw new TypeError(Is(t)+"expected boolean, got type="+typeof e);return e}function Ro(e){if(typeof e==
-"bigint"){if(!Cs(e))throw new RangeError("positive bigint expected, got "+e)}else Os(e);return e}function Fo(e){let t=Ro(e).toString(16);return t.length&1?"0"+t:t}function Mo(e){if(typeof e!="string")throw new TypeError("hex string expected, got "+typeof e);
-return e===""?Uo:BigInt("0x"+e)}function yr(e){return Mo(wt(e))}function No(e){return Mo(wt(Us(_(e)).reverse()))}function Ho(e,t){if(Fe(t),t===0)throw new Error(
-"zero output length is invalid");e=Ro(e);let n=t*2,r=e.toString(16);if(r.length>n)throw new RangeError("number is too large");return tn(r.padStart(n,"0"))}function Us(e){return Uint8Array.from(vs(e))}function Cs(e){return typeof e=="bigint"&&Uo<=e}function Do(e,t={},n={},r="object"){hr(e,r),hr(t,"fields"),hr(n,"optFields");function o(c,s,i){let h=r==="object"?`param "${String(c)}"`:`"${r}.${String(c)}"`,A=e[c];
+destroyed,t}},xs=(e,t,n,r={})=>nn(()=>new Rn(t,e,n),r);var bt=xs(6,136,32,zt(8));var wo=(e,t,n,r={})=>nn((o={})=>(o=rr({},o),new Rn(t,e,o.dkLen===void 0?n:o.dkLen,!0)),r),xo=wo(31,168,16,zt(11)),Oe=wo(31,136,32,zt(12));/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var As=(e,t,n)=>W(e,t,n),Es=Fe;function or(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
+ject, got type=${typeof e}`);return e}var Ao=BigInt(0);var ks=e=>e?`"${e}" `:"";function Eo(e,t=""){if(typeof e!="boolean")throw new TypeError(ks(t)+"expected boolean, got type="+typeof e);return e}function ko(e){if(typeof e==
+"bigint"){if(!Ss(e))throw new RangeError("positive bigint expected, got "+e)}else Es(e);return e}function To(e){let t=ko(e).toString(16);return t.length&1?"0"+t:t}function So(e){if(typeof e!="string")throw new TypeError("hex string expected, got "+typeof e);
+return e===""?Ao:BigInt("0x"+e)}function fr(e){return So(xt(e))}function Lo(e){return So(xt(Ts(W(e)).reverse()))}function vo(e,t){if(Fe(t),t===0)throw new Error(
+"zero output length is invalid");e=ko(e);let n=t*2,r=e.toString(16);if(r.length>n)throw new RangeError("number is too large");return tn(r.padStart(n,"0"))}function Ts(e){return Uint8Array.from(As(e))}function Ss(e){return typeof e=="bigint"&&Ao<=e}function Bo(e,t={},n={},r="object"){or(e,r),or(t,"fields"),or(n,"optFields");function o(c,s,i){let h=r==="object"?`param "${String(c)}"`:`"${r}.${String(c)}"`,A=e[c];
 if(!Object.hasOwn(e,c)&&(i?A!==void 0:s!=="function"))throw new TypeError(`${h} is invalid: expected own property`);if(i&&A===void 0)return;let g=typeof A;if(g!==
-s||A===null)throw new TypeError(`${h} is invalid: expected ${s}, got ${g}`)}let f=(c,s)=>Object.entries(c).forEach(([i,h])=>o(i,h,s));f(t,!1),f(n,!0)}/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var cn=BigInt(0),pr=BigInt(1);function jo(e,t){if(t<=cn)throw new Error("mod: expected positive modulus, got "+t);let n=e%t;return n>=cn?n:t+n}function gr(e,t){if(e===cn)throw new Error("invert: expected non-zero number");if(t<=pr)throw new Error("invert: expected modulus > 1, got "+t);let n=jo(e,t),r=t,
-o=cn,f=pr;for(;n!==cn;){let s=r/n,i=r-n*s,h=o-f*s;r=n,n=i,o=f,f=h}if(r!==pr)throw new Error("invert: does not exist");return jo(o,t)}function sn(e,t="n"){if(typeof e!="number")throw new TypeError(`wrong u32 integer "${t}": expected number, got type=${typeof e}`);if(!Number.isSafeInteger(e)||e<
-0||e>4294967295)throw new RangeError(`wrong u32 integer "${t}": expected 0..4294967295, got ${e}`);return e}function Ko(e){return sn(e,"x"),(e&e-1)===0&&e!==0}function mr(e,t){if(sn(e),typeof t!="number")throw new TypeError('"bits" expected number, got type='+typeof t);if(!Number.isSafeInteger(t)||t<0||t>32)throw new Error(
-`expected integer 0 <= bits <= 32, got ${t}`);let n=0;for(let r=0;r<t;r++,e>>>=1)n=n<<1|e&1;return n>>>0}function Yo(e){return sn(e),31-Math.clz32(e)}function Po(e){
-if(!e||typeof e!="object"||typeof e.length!="number")throw new TypeError('"values" expected array-like, got type='+typeof e);let t=e.length;if(!Ko(t))throw new Error(
-"expected positive power-of-two length, got "+t);let n=Yo(t);for(let r=0;r<t;r++){let o=mr(r,n);if(r<o){let f=e[r];e[r]=e[o],e[o]=f}}return e}var _t=(e,t)=>{Do(t,{N:"number",roots:"object",dit:"boolean"},{invertButterflies:"boolean",skipStages:"number",brp:"boolean"},"coreOpts");let{N:n,roots:r,dit:o,
-invertButterflies:f=!1,skipStages:c=0,brp:s=!0}=t;sn(n,"coreOpts.N");let i=Yo(n);if(!Ko(n))throw new Error("FFT: Polynomial size should be power of two");sn(c,"\
+s||A===null)throw new TypeError(`${h} is invalid: expected ${s}, got ${g}`)}let f=(c,s)=>Object.entries(c).forEach(([i,h])=>o(i,h,s));f(t,!1),f(n,!0)}/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var on=BigInt(0),cr=BigInt(1);function Oo(e,t){if(t<=on)throw new Error("mod: expected positive modulus, got "+t);let n=e%t;return n>=on?n:t+n}function sr(e,t){if(e===on)throw new Error("invert: expected non-zero number");if(t<=cr)throw new Error("invert: expected modulus > 1, got "+t);let n=Oo(e,t),r=t,
+o=on,f=cr;for(;n!==on;){let s=r/n,i=r-n*s,h=o-f*s;r=n,n=i,o=f,f=h}if(r!==cr)throw new Error("invert: does not exist");return Oo(o,t)}function fn(e,t="n"){if(typeof e!="number")throw new TypeError(`wrong u32 integer "${t}": expected number, got type=${typeof e}`);if(!Number.isSafeInteger(e)||e<
+0||e>4294967295)throw new RangeError(`wrong u32 integer "${t}": expected 0..4294967295, got ${e}`);return e}function Uo(e){return fn(e,"x"),(e&e-1)===0&&e!==0}function ir(e,t){if(fn(e),typeof t!="number")throw new TypeError('"bits" expected number, got type='+typeof t);if(!Number.isSafeInteger(t)||t<0||t>32)throw new Error(
+`expected integer 0 <= bits <= 32, got ${t}`);let n=0;for(let r=0;r<t;r++,e>>>=1)n=n<<1|e&1;return n>>>0}function Co(e){return fn(e),31-Math.clz32(e)}function Io(e){
+if(!e||typeof e!="object"||typeof e.length!="number")throw new TypeError('"values" expected array-like, got type='+typeof e);let t=e.length;if(!Uo(t))throw new Error(
+"expected positive power-of-two length, got "+t);let n=Co(t);for(let r=0;r<t;r++){let o=ir(r,n);if(r<o){let f=e[r];e[r]=e[o],e[o]=f}}return e}var _t=(e,t)=>{Bo(t,{N:"number",roots:"object",dit:"boolean"},{invertButterflies:"boolean",skipStages:"number",brp:"boolean"},"coreOpts");let{N:n,roots:r,dit:o,
+invertButterflies:f=!1,skipStages:c=0,brp:s=!0}=t;fn(n,"coreOpts.N");let i=Co(n);if(!Uo(n))throw new Error("FFT: Polynomial size should be power of two");fn(c,"\
 coreOpts.skipStages");let h=i===0?0:i-1;if(c>h)throw new Error(`FFT: wrong skipStages: expected 0 <= skipStages <= ${h}`);if(r.length!==n)throw new Error(`FFT: \
-wrong roots length: expected ${n}, got ${r.length}`);let A=o!==f;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");o&&s&&Po(g);for(let E=0,
-T=1;E<i-c;E++){let S=o?E+1+c:i-E,U=1<<S,F=U>>1,j=n>>S;for(let Z=0;Z<n;Z+=U)for(let C=0,N=T++;C<F;C++){let H=f?o?n-N:N:C*j,P=Z+C,D=Z+C+F,z=r[H],v=g[D],W=g[P];if(A){
-let V=e.mul(v,z);g[P]=e.add(W,V),g[D]=e.sub(W,V)}else f?(g[P]=e.add(v,W),g[D]=e.mul(e.sub(v,W),z)):(g[P]=e.add(W,v),g[D]=e.mul(e.sub(W,v),z))}}return!o&&s&&Po(g),
-g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Xe=_;var Wt=Ut;function Rs(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
-[${r}]`);return e}function Fs(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`\
-"${t}" expected object, got type=${typeof e}`);return e}function an(e,t){if(e=_(e),t=_(t),e.length!==t.length)return!1;let n=0;for(let r=0;r<e.length;r++)n|=e[r]^
-t[r];return n===0}function We(e){return new Uint8Array(_(e))}function Ms(e){let t=new Uint8Array(e.buffer,e.byteOffset,e.byteLength);for(let n=0;n<t.length;n+=8){
-let r=t[n+0],o=t[n+1],f=t[n+2],c=t[n+3];t[n+0]=t[n+7],t[n+1]=t[n+6],t[n+2]=t[n+5],t[n+3]=t[n+4],t[n+4]=c,t[n+5]=f,t[n+6]=o,t[n+7]=r}return e}var wr=nr?e=>e:Ms;function Ns(e){
-if(en(e))throw new TypeError('"opts" expected object, got Uint8Array');Fs(e,"opts");let t=Object.getPrototypeOf(e);if(t!==null&&t!==Object.prototype)throw new TypeError(
-'"opts" expected a plain object')}var Hs=Object.freeze(["context"]),xr=Object.freeze(["context","extraEntropy"]);function Hn(e,t){Ns(e);let n=Object.assign(Object.
+wrong roots length: expected ${n}, got ${r.length}`);let A=o!==f;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");o&&s&&Io(g);for(let E=0,
+T=1;E<i-c;E++){let S=o?E+1+c:i-E,U=1<<S,F=U>>1,j=n>>S;for(let Q=0;Q<n;Q+=U)for(let C=0,N=T++;C<F;C++){let D=f?o?n-N:N:C*j,P=Q+C,H=Q+C+F,z=r[D],B=g[H],_=g[P];if(A){
+let J=e.mul(B,z);g[P]=e.add(_,J),g[H]=e.sub(_,J)}else f?(g[P]=e.add(B,_),g[H]=e.mul(e.sub(B,_),z)):(g[P]=e.add(_,B),g[H]=e.mul(e.sub(_,B),z))}}return!o&&s&&Io(g),
+g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Xe=W;var qt=Rt;function Ls(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
+[${r}]`);return e}function vs(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`\
+"${t}" expected object, got type=${typeof e}`);return e}function cn(e,t){if(e=W(e),t=W(t),e.length!==t.length)return!1;let n=0;for(let r=0;r<e.length;r++)n|=e[r]^
+t[r];return n===0}function _e(e){return new Uint8Array(W(e))}function Bs(e){let t=new Uint8Array(e.buffer,e.byteOffset,e.byteLength);for(let n=0;n<t.length;n+=8){
+let r=t[n+0],o=t[n+1],f=t[n+2],c=t[n+3];t[n+0]=t[n+7],t[n+1]=t[n+6],t[n+2]=t[n+5],t[n+3]=t[n+4],t[n+4]=c,t[n+5]=f,t[n+6]=o,t[n+7]=r}return e}var ar=nr?e=>e:Bs;function Os(e){
+if(en(e))throw new TypeError('"opts" expected object, got Uint8Array');vs(e,"opts");let t=Object.getPrototypeOf(e);if(t!==null&&t!==Object.prototype)throw new TypeError(
+'"opts" expected a plain object')}var Is=Object.freeze(["context"]),dr=Object.freeze(["context","extraEntropy"]);function Fn(e,t){Os(e);let n=Object.assign(Object.
 create(null),e);for(let[r,o]of Object.entries(n))if(o!==void 0&&!t.includes(r))throw new TypeError('unexpected option "'+String(r)+'"; expected one of: '+t.join(
-", "));return Object.freeze(n)}function ut(e,t=Hs){let n=Hn(e,t);return n.context!==void 0&&_(n.context,void 0,"opts.context"),n}function ot(e,t=xr){let n=Hn(e,
-t);return n.context!==void 0&&_(n.context,void 0,"opts.context"),n.extraEntropy!==!1&&n.extraEntropy!==void 0&&_(n.extraEntropy,void 0,"opts.extraEntropy"),n}function Ie(e,...t){
+", "));return Object.freeze(n)}function ut(e,t=Is){let n=Fn(e,t);return n.context!==void 0&&W(n.context,void 0,"opts.context"),n}function ot(e,t=dr){let n=Fn(e,
+t);return n.context!==void 0&&W(n.context,void 0,"opts.context"),n.extraEntropy!==!1&&n.extraEntropy!==void 0&&W(n.extraEntropy,void 0,"opts.extraEntropy"),n}function Ie(e,...t){
 let n=o=>typeof o=="number"?o:o.bytesLen,r=t.reduce((o,f)=>o+n(f),0);return{bytesLen:r,encode:o=>{let f=new Uint8Array(r);for(let c=0,s=0;c<t.length;c++){let i=t[c],
-h=n(i),A=typeof i=="number"?o[c]:i.encode(o[c]);_(A,h,e),f.set(A,s),typeof i!="number"&&A.fill(0),s+=h}return f},decode:o=>{_(o,r,e);let f=[];for(let c of t){let s=n(
-c),i=o.subarray(0,s);f.push(typeof c=="number"?i:c.decode(i)),o=o.subarray(s)}return f}}}function ft(e,t){let n=e,r=t*n.bytesLen;return{bytesLen:r,encode:o=>{let f=Rs(
+h=n(i),A=typeof i=="number"?o[c]:i.encode(o[c]);W(A,h,e),f.set(A,s),typeof i!="number"&&A.fill(0),s+=h}return f},decode:o=>{W(o,r,e);let f=[];for(let c of t){let s=n(
+c),i=o.subarray(0,s);f.push(typeof c=="number"?i:c.decode(i)),o=o.subarray(s)}return f}}}function ft(e,t){let n=e,r=t*n.bytesLen;return{bytesLen:r,encode:o=>{let f=Ls(
 o,"u");if(f.length!==t)throw new RangeError(`vecCoder.encode: wrong length=${f.length}. Expected: ${t}`);let c=new Uint8Array(r);for(let s=0,i=0;s<f.length;s++){
-let h=n.encode(f[s]);c.set(h,i),h.fill(0),i+=h.length}return c},decode:o=>{_(o,r);let f=[];for(let c=0;c<o.length;c+=n.bytesLen)f.push(n.decode(o.subarray(c,c+n.
+let h=n.encode(f[s]);c.set(h,i),h.fill(0),i+=h.length}return c},decode:o=>{W(o,r);let f=[];for(let c=0;c<o.length;c+=n.bytesLen)f.push(n.decode(o.subarray(c,c+n.
 bytesLen)));return f}}}function G(...e){for(let t of e)if(Array.isArray(t))for(let n of t)n.fill(0);else t.fill(0)}function et(e){if(Fe(e,"bits"),e>32)throw new RangeError(
-'"bits" expected <= 32, got '+e);return e===32?4294967295:~(-1<<e)>>>0}var zo=Uint8Array.of();function qt(e,t=zo){if(_(e,void 0,"msg"),_(t,void 0,"ctx"),t.length>
-255)throw new RangeError("context should be 255 bytes or less");return xt(new Uint8Array([0,t.length]),t,e)}var Ds=Uint8Array.from([6,9,96,134,72,1,101,3,4,2]),
-js={"060960864801650304020b":32,"060960864801650304020c":64};function dn(e,t=0){if(typeof e!="function"||typeof e.create!="function")throw new TypeError('"hash"\
- expected hash function, got type='+typeof e);Un(e),Fe(t,"requiredStrength");let n=e.oid;if(_(n,void 0,"hash.oid"),!an(n.subarray(0,10),Ds))throw new Error('"ha\
-sh.oid" is invalid: expected NIST hash');let r=js[wt(n)];if(r!==void 0&&e.outputLen!==r)throw new Error("Pre-hash XOF output length must be "+r+" bytes for this\
- OID, got: "+e.outputLen);let o=e.outputLen*8/2;if(t>o)throw new Error("Pre-hash security strength too low: "+o+", required: "+t)}function Gt(e,t,n=zo){if(dn(e),
-_(t,void 0,"msg"),_(n,void 0,"ctx"),n.length>255)throw new RangeError("context should be 255 bytes or less");let r=e(t);return xt(new Uint8Array([1,n.length]),n,
-e.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Dn=e=>{let{newPoly:t,N:n,Q:r,F:o,ROOT_OF_UNITY:f,brvBits:c,isKyber:s}=e,i=(C,N=r)=>{
-let H=C%N|0;return(H>=0?H|0:N+H|0)|0},h=(C,N=r)=>{let H=i(C,N)|0;return(H>N>>1?H-N|0:H)|0};function A(){let C=t(n);for(let N=0;N<n;N++){let H=mr(N,c),P=BigInt(f)**
-BigInt(H)%BigInt(r);C[N]=Number(P)|0}return C}let g=A(),E=C=>{throw new Error("not implemented")},T=s?{add:(C,N)=>{let H=C+N|0;return H>=r?H-r|0:H},sub:(C,N)=>{
-let H=C-N|0;return H<0?H+r|0:H},mul:(C,N)=>i((C|0)*(N|0))|0,inv:E}:{add:(C,N)=>i((C|0)+(N|0))|0,sub:(C,N)=>i((C|0)-(N|0))|0,mul:(C,N)=>i((C|0)*(N|0))|0,inv:E},S={
+'"bits" expected <= 32, got '+e);return e===32?4294967295:~(-1<<e)>>>0}var Ro=Uint8Array.of();function Gt(e,t=Ro){if(W(e,void 0,"msg"),W(t,void 0,"ctx"),t.length>
+255)throw new RangeError("context should be 255 bytes or less");return At(new Uint8Array([0,t.length]),t,e)}var Us=Uint8Array.from([6,9,96,134,72,1,101,3,4,2]),
+Cs={"060960864801650304020b":32,"060960864801650304020c":64};function sn(e,t=0){if(typeof e!="function"||typeof e.create!="function")throw new TypeError('"hash"\
+ expected hash function, got type='+typeof e);Cn(e),Fe(t,"requiredStrength");let n=e.oid;if(W(n,void 0,"hash.oid"),!cn(n.subarray(0,10),Us))throw new Error('"ha\
+sh.oid" is invalid: expected NIST hash');let r=Cs[xt(n)];if(r!==void 0&&e.outputLen!==r)throw new Error("Pre-hash XOF output length must be "+r+" bytes for this\
+ OID, got: "+e.outputLen);let o=e.outputLen*8/2;if(t>o)throw new Error("Pre-hash security strength too low: "+o+", required: "+t)}function Vt(e,t,n=Ro){if(sn(e),
+W(t,void 0,"msg"),W(n,void 0,"ctx"),n.length>255)throw new RangeError("context should be 255 bytes or less");let r=e(t);return At(new Uint8Array([1,n.length]),n,
+e.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Mn=e=>{let{newPoly:t,N:n,Q:r,F:o,ROOT_OF_UNITY:f,brvBits:c,isKyber:s}=e,i=(C,N=r)=>{
+let D=C%N|0;return(D>=0?D|0:N+D|0)|0},h=(C,N=r)=>{let D=i(C,N)|0;return(D>N>>1?D-N|0:D)|0};function A(){let C=t(n);for(let N=0;N<n;N++){let D=ir(N,c),P=BigInt(f)**
+BigInt(D)%BigInt(r);C[N]=Number(P)|0}return C}let g=A(),E=C=>{throw new Error("not implemented")},T=s?{add:(C,N)=>{let D=C+N|0;return D>=r?D-r|0:D},sub:(C,N)=>{
+let D=C-N|0;return D<0?D+r|0:D},mul:(C,N)=>i((C|0)*(N|0))|0,inv:E}:{add:(C,N)=>i((C|0)+(N|0))|0,sub:(C,N)=>i((C|0)-(N|0))|0,mul:(C,N)=>i((C|0)*(N|0))|0,inv:E},S={
 N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=_t(T,{dit:!1,...S}),F=_t(T,{dit:!0,...S}),j={encode:C=>U(C),decode:C=>{F(C);for(let N=0;N<C.length;N++)
-C[N]=i(o*C[N]);return C}};return{mod:i,smod:h,nttZetas:g,NTT:{encode:C=>j.encode(C),decode:C=>j.decode(C)},bitsCoder:(C,N)=>{for(let D=0,z=0;D<n;D++)z+=C,z>32&&
-et(z),z%=8;let H=et(C),P=C*(n/8);return{bytesLen:P,encode:D=>{let z=D,v=new Uint8Array(P);for(let W=0,V=0,oe=0,ue=0;W<z.length;W++)for(V|=(N.encode(z[W])&H)<<oe,
-oe+=C;oe>=8;oe-=8,V>>=8)v[ue++]=V&255;return v},decode:D=>{let z=t(n);for(let v=0,W=0,V=0,oe=0;v<D.length;v++)for(W|=D[v]<<V,V+=8;V>=C;V-=C,W>>=C)z[oe++]=N.decode(
-W&H);return z}}}}},_o=e=>(t,n)=>{n||(n=e.blockLen);let r=new Uint8Array(t.length+2);r.set(t);let o=t.length,f=new Uint8Array(n),c=e.create({}),s=0,i=0;return{stats:()=>({
-calls:s,xofs:i}),get:(h,A)=>(r[o+0]=h,r[o+1]=A,c.destroy(),c=e.create({}).update(r),s++,()=>(i++,c.xofInto(f))),clean:()=>{c.destroy(),G(f,r)}}},Wo=_o(go),qo=_o(
-Oe);/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Go=(e,t,n,r)=>{let o=et(n),f=n*(t/8);return{bytesLen:f,encode:c=>{if(c.length!==
+C[N]=i(o*C[N]);return C}};return{mod:i,smod:h,nttZetas:g,NTT:{encode:C=>j.encode(C),decode:C=>j.decode(C)},bitsCoder:(C,N)=>{for(let H=0,z=0;H<n;H++)z+=C,z>32&&
+et(z),z%=8;let D=et(C),P=C*(n/8);return{bytesLen:P,encode:H=>{let z=H,B=new Uint8Array(P);for(let _=0,J=0,oe=0,le=0;_<z.length;_++)for(J|=(N.encode(z[_])&D)<<oe,
+oe+=C;oe>=8;oe-=8,J>>=8)B[le++]=J&255;return B},decode:H=>{let z=t(n);for(let B=0,_=0,J=0,oe=0;B<H.length;B++)for(_|=H[B]<<J,J+=8;J>=C;J-=C,_>>=C)z[oe++]=N.decode(
+_&D);return z}}}}},Fo=e=>(t,n)=>{n||(n=e.blockLen);let r=new Uint8Array(t.length+2);r.set(t);let o=t.length,f=new Uint8Array(n),c=e.create({}),s=0,i=0;return{stats:()=>({
+calls:s,xofs:i}),get:(h,A)=>(r[o+0]=h,r[o+1]=A,c.destroy(),c=e.create({}).update(r),s++,()=>(i++,c.xofInto(f))),clean:()=>{c.destroy(),G(f,r)}}},br=Fo(xo),ur=Fo(
+Oe);/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Mo=Object.freeze(["extraEntropy","externalMu"]),Rs=Object.freeze(["externalMu"]);
+function No(e,t){let n=Fn(e,t);return n.externalMu!==void 0&&Eo(n.externalMu,"opts.externalMu"),n}var ue=256,Tt=8380417,Fs=1753,Ms=8347681,Ft=13,lr=Math.floor((Tt-
+1)/88)|0,hr=Math.floor((Tt-1)/32)|0,jo=Object.freeze({2:Object.freeze({K:4,L:4,D:Ft,GAMMA1:2**17,GAMMA2:lr,TAU:39,ETA:2,OMEGA:80}),3:Object.freeze({K:6,L:5,D:Ft,
+GAMMA1:2**19,GAMMA2:hr,TAU:49,ETA:4,OMEGA:55}),5:Object.freeze({K:8,L:7,D:Ft,GAMMA1:2**19,GAMMA2:hr,TAU:60,ETA:2,OMEGA:75})}),qe=e=>new Int32Array(e),ce=Mn({N:ue,
+Q:Tt,F:Ms,ROOT_OF_UNITY:Fs,newPoly:qe,isKyber:!1,brvBits:8}),Do=e=>e,an=(e,t=Do,n=Do)=>ce.bitsCoder(e,{encode:r=>t(n(r)),decode:r=>n(t(r))}),Et=(e,t)=>{let n=e,
+r=t;for(let o=0;o<n.length;o++)n[o]=ce.mod(n[o]+r[o]);return n},Ho=(e,t)=>{let n=e,r=t;for(let o=0;o<n.length;o++)n[o]=ce.mod(n[o]-r[o]);return n},Ns=e=>{let t=e;
+for(let n=0;n<ue;n++)t[n]<<=Ft;return t},dn=(e,t)=>{let n=e;for(let r=0;r<ue;r++)if(Math.abs(ce.smod(n[r]))>=t)return!0;return!1},kt=(e,t)=>{let n=e,r=t,o=qe(ue);
+for(let f=0;f<n.length;f++)o[f]=ce.mod(n[f]*r[f]);return o};function Nn(e){let t=e,n=qe(ue);for(let r=0;r<ue;){let o=t();if(o.length%3)throw new Error("RejNTTPo\
+ly: unaligned block");for(let f=0;r<ue&&f<=o.length-3;f+=3){let c=(o[f+0]|o[f+1]<<8|o[f+2]<<16)&8388607;c<Tt&&(n[r++]=c)}}return n}function Po(e){let t=e,{K:n,L:r,
+GAMMA1:o,GAMMA2:f,TAU:c,ETA:s,OMEGA:i}=t,{CRH_BYTES:h,TR_BYTES:A,C_TILDE_BYTES:g,XOF128:E,XOF256:T,securityLevel:S}=t;if(![2,4].includes(s))throw new Error("Wro\
+ng ETA");if(![1<<17,1<<19].includes(o))throw new Error("Wrong GAMMA1");if(![lr,hr].includes(f))throw new Error("Wrong GAMMA2");let U=c*s,F=L=>{let x=ce.mod(L),u=ce.
+smod(x,2*f)|0;return x-u===Tt-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*f))|0,r0:u}},j=L=>F(L).r1,Q=L=>F(L).r0,C=(L,x)=>L<=f||L>Tt-f||L===Tt-f&&x===0?0:1,N=Math.
+floor((Tt-1)/(2*f)),D=(L,x)=>{let{r1:u,r0:a}=F(x);return L===1?a>0?ce.mod(u+1,N)|0:ce.mod(u-1,N)|0:u|0},P=L=>{let x=ce.mod(L),u=ce.smod(x,2**Ft)|0;return{r1:Math.
+floor((x-u)/2**Ft)|0,r0:u}},H={bytesLen:i+n,encode:L=>{let x=L;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(i+n);for(let a=0,d=0;a<
+n;a++){for(let b=0;b<ue;b++)x[a][b]!==0&&(u[d++]=b);u[i+a]=d}return u},decode:L=>{let x=[],u=0;for(let a=0;a<n;a++){let d=qe(ue);if(L[i+a]<u||L[i+a]>i)return!1;
+for(let b=u;b<L[i+a];b++){if(b>u&&L[b]<=L[b-1])return!1;d[L[b]]=1}u=L[i+a],x.push(d)}for(let a=u;a<i;a++)if(L[a]!==0)return!1;return x}},z=an(s===2?3:4,L=>s-L,L=>{
+if(!(-s<=L&&L<=s))throw new Error(`malformed key s1/s3 ${L} outside of ETA range [${-s}, ${s}]`);return L}),B=an(13,L=>(1<<Ft-1)-L),_=an(10),J=an(o===1<<17?18:20,
+L=>ce.smod(o-L)),oe=an(f===lr?6:4),le=ft(oe,n),xe=Ie("publicKey",32,ft(_,n)),ge=Ie("secretKey",32,32,A,ft(z,r),ft(z,n),ft(B,n)),he=Ie("signature",g,ft(J,r),H),Ae=s===
+2?L=>L<15?2-L%5:!1:L=>L<9?4-L:!1;function ve(L){let x=L,u=qe(ue);for(let a=0;a<ue;){let d=x();for(let b=0;a<ue&&b<d.length;b+=1){let l=Ae(d[b]&15),y=Ae(d[b]>>4&
+15);l!==!1&&(u[a++]=l),a<ue&&y!==!1&&(u[a++]=y)}}return u}let Ee=L=>{let x=qe(ue),u=Oe.create({}).update(L),a=new Uint8Array(Oe.blockLen);u.xofInto(a);let d=a.slice(
+0,8);for(let b=ue-c,l=8,y=0,p=0;b<ue;b++){let w=b+1;for(;w>b;)w=a[l++],!(l<Oe.blockLen)&&(u.xofInto(a),l=0);x[b]=x[w],x[w]=1-((d[y]>>p++&1)<<1),p>=8&&(y++,p=0)}
+return x},ke=L=>{let x=L,u=qe(ue),a=qe(ue);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=P(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Te=(L,x)=>{let u=L,a=x;for(let d=0;d<
+ue;d++)u[d]=D(a[d],u[d]);return u},ae=(L,x)=>{let u=L,a=x,d=qe(ue),b=0;for(let l=0;l<ue;l++){let y=C(u[l],a[l]);d[l]=y,b+=y}return{v:d,cnt:b}},Ye=32,it=Ie("seed",
+32,64,32),He=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:ge.bytesLen,publicKey:xe.bytesLen,seed:32,signature:he.
+bytesLen,signRand:Ye}),keygen:L=>{let x=new Uint8Array(34),u=L===void 0;u&&(L=qt(32)),Xe(L,32,"seed"),x.set(L),u&&G(L),x[32]=n,x[33]=r;let[a,d,b]=it.decode(Oe(x,
+{dkLen:it.bytesLen})),l=T(d),y=[];for(let I=0;I<r;I++)y.push(ve(l.get(I&255,I>>8&255)));let p=[];for(let I=r;I<r+n;I++)p.push(ve(l.get(I&255,I>>8&255)));let w=y.
+map(I=>ce.NTT.encode(I.slice())),m=[],k=[],O=E(a),v=qe(ue);for(let I=0;I<n;I++){G(v);for(let V=0;V<r;V++){let X=Nn(O.get(V,I));Et(v,kt(X,w[V]))}ce.NTT.decode(v);
+let{r0:$,r1:Y}=ke(Et(v,p[I]));m.push($),k.push(Y)}let R=xe.encode([a,k]),K=Oe(R,{dkLen:A}),M=ge.encode([a,b,K,y,p,m]);return O.clean(),l.clean(),G(a,d,b,y,p,w,v,
+m,k,K,x),{publicKey:R,secretKey:M}},getPublicKey:L=>{let[x,u,a,d,b,l]=ge.decode(L),y=E(x),p=d.map(k=>ce.NTT.encode(k.slice())),w=[],m=qe(ue);for(let k=0;k<n;k++){
+m.fill(0);for(let v=0;v<r;v++){let R=Nn(y.get(v,k));Et(m,kt(R,p[v]))}ce.NTT.decode(m),Et(m,b[k]);let{r1:O}=ke(m);w.push(O)}return y.clean(),G(m,p,l,d,b),xe.encode(
+[x,w])},sign:(L,x,u={})=>{u=ot(u,Mo),u=No(u,Mo);let{extraEntropy:a,externalMu:d=!1}=u;d&&Xe(L,h,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
+qt(Ye):a;Xe(l,32,"extraEntropy");let y=(()=>{try{return ge.decode(x)}catch(Y){throw b&&G(l),Y}})(),[p,w,m,k,O,v]=y,R=[],K=E(p);for(let Y=0;Y<n;Y++){let V=[];for(let X=0;X<
+r;X++)V.push(Nn(K.get(X,Y)));R.push(V)}K.clean();for(let Y=0;Y<r;Y++)ce.NTT.encode(k[Y]);for(let Y=0;Y<n;Y++)ce.NTT.encode(O[Y]),ce.NTT.encode(v[Y]);let M=d?L:Oe.
+create({dkLen:h}).update(m).update(L).digest(),I=Oe.create({dkLen:h}).update(w).update(l).update(M).digest();b&&G(l),Xe(I,h);let $=T(I,J.bytesLen);e:for(let Y=0;;){
+let V=[];for(let te=0;te<r;te++,Y++)V.push(J.decode($.get(Y&255,Y>>8)()));let X=V.map(te=>ce.NTT.encode(te.slice())),fe=[];for(let te=0;te<n;te++){let me=qe(ue);
+for(let Re=0;Re<r;Re++)Et(me,kt(R[te][Re],X[Re]));ce.NTT.decode(me),fe.push(me)}let ye=fe.map(te=>te.map(j)),be=Oe.create({dkLen:g}).update(M).update(le.encode(
+ye)).digest(),de=ce.NTT.encode(Ee(be)),ee=k.map(te=>kt(te,de));for(let te=0;te<r;te++)if(Et(ce.NTT.decode(ee[te]),V[te]),dn(ee[te],o-U)){G(be,ee,de,ye,fe,X,V);continue e}
+let ne=0,se=[];for(let te=0;te<n;te++){let me=ce.NTT.decode(kt(O[te],de)),Re=Ho(fe[te],me).map(Q);if(dn(Re,f-U)){G(be,ee,de,ye,fe,X,V,se,me,Re);continue e}let Ce=ce.
+NTT.decode(kt(v[te],de));if(dn(Ce,f)){G(be,ee,de,ye,fe,X,V,se,me,Re,Ce);continue e}Et(Re,Ce);let It=ae(Re,ye[te]);se.push(It.v),ne+=It.cnt}if(ne>i){G(be,ee,de,ye,
+fe,X,V,se);continue}$.clean();let Be=he.encode([be,ee,se]);return G(be,ee,se,de,ye,fe,X,V,I,k,O,v,...R),d||G(M),Be}throw new Error("Unreachable code path reache\
+d, report this error")},verify:(L,x,u,a={})=>{a=No(a,Rs);let{externalMu:d=!1}=a;d&&Xe(x,h,"mu");let[b,l]=xe.decode(u),y=Oe(u,{dkLen:A});if(L.length!==he.bytesLen)
+return!1;let[p,w,m]=he.decode(L);if(m===!1)return!1;for(let I=0;I<r;I++)if(dn(w[I],o-U))return!1;let k=d?x:Oe.create({dkLen:h}).update(y).update(x).digest(),O=ce.
+NTT.encode(Ee(p)),v=w.map(I=>I.slice());for(let I=0;I<r;I++)ce.NTT.encode(v[I]);let R=[],K=E(b);for(let I=0;I<n;I++){let $=kt(ce.NTT.encode(Ns(l[I])),O),Y=qe(ue);
+for(let X=0;X<r;X++){let fe=Nn(K.get(X,I));Et(Y,kt(fe,v[X]))}let V=ce.NTT.decode(Ho(Y,$));R.push(Te(V,m[I]))}K.clean();let M=Oe.create({dkLen:g}).update(k).update(
+le.encode(R)).digest();for(let I of m)if(!(I.reduce((Y,V)=>Y+V,0)<=i))return!1;for(let I of w)if(dn(I,o-U))return!1;return cn(p,M)}});return Object.freeze({info:Object.
+freeze({type:"ml-dsa"}),internal:He,securityLevel:S,keygen:He.keygen,lengths:He.lengths,getPublicKey:He.getPublicKey,sign:(L,x,u={})=>{u=ot(u);let a=Gt(L,u.context),
+d=He.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return G(a),d},verify:(L,x,u,a={})=>(a=ut(a),Xe(L,void 0,"signature"),He.verify(L,Gt(x,a.context),u,{
+externalMu:!1})),prehash:L=>{sn(L,S);let x=L;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:S,lengths:He.lengths,keygen:He.keygen,getPublicKey:He.
+getPublicKey,sign:(u,a,d={})=>{d=ot(d);let b=Vt(x,u,d.context),l=He.sign(b,a,{extraEntropy:d.extraEntropy,externalMu:!1});return G(b),l},verify:(u,a,d,b={})=>(b=
+ut(b),Xe(u,void 0,"signature"),He.verify(u,Vt(x,a,b.context),d,{externalMu:!1}))})}})}var Ko=Po({...jo[2],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:32,XOF128:br,XOF256:ur,
+securityLevel:128}),Yo=Po({...jo[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:br,XOF256:ur,securityLevel:192});var Ds=1312,Hs=2420,js=-48,Ps="trefoil:device/1";function zo({publicKey:e}){return bt.create().update(Ut("trefoil/account-key-id/1")).update(e).digest()}function Wo(e,t){
+let{tenant:n,account:r,audience:o,nonce:f,requestDigest:c,proof:s}=e;if(s===void 0)return!1;let i=new ze().array(6).bytes(n).bytes(r).text(o).bytes(f).bytes(c),
+{circuit:h,root:A,level:g,epoch:E,session:T}=s;return i.array(5).int(h).bytes(A).int(g).int(E).bytes(T),Ks(t,Ps,i)}function Ks({publicKey:e,signature:t},n,r){let o=new ze().
+map(2).int(1).int(js).int(15).map(1).int(265).text(n),f=new ze().array(4).text("Signature1").bytes(o.finish()).bytes(new Uint8Array);return Ko.verify(t,f.bytes(
+r.finish()).finish(),e)}function _o(e){return e.array("device",2),{publicKey:e.bytes("device.public_key",Ds),signature:e.bytes("device.signature",Hs)}}/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function yr(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var Dn=e=>e?
+`"${e}" `:"";function pr(e,t=""){if(typeof e!="boolean")throw new TypeError(Dn(t)+"expected boolean, got type="+typeof e);return e}function Mt(e,t=""){if(typeof e!=
+"number")throw new TypeError(Dn(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(Dn(t)+"expected integer >= 0, got "+e);
+return e}function pe(e,t,n=""){if(yr(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Mt(t,"length");let r=yr(e),o=t!==void 0?` of length ${t}`:"",f=r?`lengt\
+h=${e.length}`:`type=${typeof e}`,c=Dn(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}var qo=(e,t)=>{if(e===null||typeof e!="o\
+bject"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected object, got type=${typeof e}`)};function Go(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function je(e){return new Uint32Array(e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}
+function St(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}var ct=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function gr(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}var Ge=ct?e=>e:e=>gr(
+e)>>>0;function Ys(e){for(let t=0;t<e.length;t++)e[t]=gr(e[t]);return e}var tt=ct?e=>e:Ys;function Vo(e,t){return!e.byteLength||!t.byteLength?!1:e.buffer===t.buffer&&e.byteOffset<t.byteOffset+t.byteLength&&t.byteOffset<e.byteOffset+e.byteLength}function Hn(e,t){
+if(Vo(e,t)&&e.byteOffset<t.byteOffset)throw new Error("complex overlap of input and output is not supported")}function Xo(e,t){return qo(e,"defaults"),qo(t,"opts"),Object.assign(e,t)}var Jo=(e,t)=>{function n(r,...o){if(pe(r,void 0,"key"),e.nonceLength!==void 0){let g=o[0];pe(g,e.varSizeNonce?void 0:e.nonceLength,"nonce")}let f=e.tagLength,c=e.
+nonceLength!==void 0?1:0;if(!e.withAAD){for(let g=c;g<o.length;g++)if(yr(o[g]))throw new Error("AAD not supported")}e.withAAD&&o[c]!==void 0&&pe(o[c],void 0,"AA\
+D");let s=t(r,...o),i=(g,E)=>{if(E!==void 0){if(g!==2)throw new Error("cipher output not supported");pe(E,void 0,"output")}},h=!1;return{encrypt(g,E){if(h)throw new Error(
+"cannot encrypt() twice with same key + nonce");return h=!0,pe(g,void 0,"data"),i(s.encrypt.length,E),s.encrypt(g,E)},decrypt(g,E){if(pe(g,void 0,"data"),f&&g.length<
+f)throw new Error('"ciphertext" expected length >= tagLength='+f);return i(s.decrypt.length,E),s.decrypt(g,E)}}}return Object.assign(n,e),n};function jn(e,t,n=!0){
+if(t===void 0)return new Uint8Array(e);if(pe(t,e,"output"),n&&!lt(t))throw new Error("invalid output, must be aligned");return t}function lt(e){return e.byteOffset%4===0}function Nt(e){return Uint8Array.from(pe(e))}var mr=16,zs=4;var Ws=283;function _s(e){if(![16,24,32].includes(e.length))throw new Error('"aes key" expected Uint8Array of length 16/24/32, got length='+e.length)}function kr(e){
+return e<<1^Ws&-(e>>7)}function Zo(e,t){let n=0;for(;t>0;t>>=1)n^=e&-(t&1),e=kr(e);return n}var wr=(e,t,n=1)=>{if(!Number.isSafeInteger(n)||n<0||n>4294967040)throw new Error(
+"incBytes: wrong carry "+n);pe(e);for(let r=0;r<e.length;r++){let o=t?r:e.length-1-r;n=n+(e[o]&255)|0,e[o]=n&255,n>>>=8}},qs=(()=>{let e=new Uint8Array(256);for(let n=0,
+r=1;n<256;n++,r^=kr(r))e[n]=r;let t=new Uint8Array(256);t[0]=99;for(let n=0;n<255;n++){let r=e[255-n];r|=r<<8,t[e[n]]=(r^r>>4^r>>5^r>>6^r>>7^99)&255}return St(e),
+t})();var Gs=e=>e<<24|e>>>8,xr=e=>e<<8|e>>>24;function Vs(e,t){if(e.length!==256)throw new Error("wrong sbox length");let n=new Uint32Array(256).map((h,A)=>t(e[A])),r=n.
+map(xr),o=r.map(xr),f=o.map(xr),c=new Uint32Array(256*256),s=new Uint32Array(256*256),i=new Uint16Array(256*256);for(let h=0;h<256;h++)for(let A=0;A<256;A++){let g=h*
+256+A;c[g]=n[h]^r[A],s[g]=o[h]^f[A],i[g]=e[h]<<8|e[A]}return{sbox:e,sbox2:i,T0:n,T1:r,T2:o,T3:f,T01:c,T23:s}}var $o=Vs(qs,e=>Zo(e,3)<<24|e<<16|e<<8|Zo(e,2));var Xs=(()=>{let e=new Uint8Array(16);for(let t=0,n=1;t<16;t++,n=kr(n))e[t]=n;return e})();function Js(e){pe(e);let t=e.length;_s(e);let{sbox2:n}=$o,r=[];(!ct||
+!lt(e))&&r.push(e=Nt(e));let o=tt(je(e)),f=o.length,c=i=>bn(n,i,i,i,i),s=new Uint32Array(t+28);s.set(o);for(let i=f;i<s.length;i++){let h=s[i-1];i%f===0?h=c(Gs(
+h))^Xs[i/f-1]:f>6&&i%f===4&&(h=c(h)),s[i]=s[i-f]^h}return St(...r),s}function Pn(e,t,n,r,o,f){return e[n<<8&65280|r>>>8&255]^t[o>>>8&65280|f>>>24&255]}function bn(e,t,n,r,o){return e[t&255|n&65280]|e[r>>>16&255|o>>>16&65280]<<16}
+function Qo(e,t,n,r,o){let{sbox2:f,T01:c,T23:s}=$o,i=0;t^=e[i++],n^=e[i++],r^=e[i++],o^=e[i++];let h=e.length/4-2;for(let S=0;S<h;S++){let U=e[i++]^Pn(c,s,t,n,r,
+o),F=e[i++]^Pn(c,s,n,r,o,t),j=e[i++]^Pn(c,s,r,o,t,n),Q=e[i++]^Pn(c,s,o,t,n,r);t=U,n=F,r=j,o=Q}let A=e[i++]^bn(f,t,n,r,o),g=e[i++]^bn(f,n,r,o,t),E=e[i++]^bn(f,r,
+o,t,n),T=e[i++]^bn(f,o,t,n,r);return{s0:A,s1:g,s2:E,s3:T}}function Zs(e,t,n,r){pe(t,mr,"nonce"),pe(n);let o=n.length;r=jn(o,r),Hn(n,r);let f=t,c=je(f),s=je(n),i=je(r);for(let A=0;A+4<=s.length;A+=4){let{s0:g,s1:E,s2:T,
+s3:S}=Qo(e,Ge(c[0]),Ge(c[1]),Ge(c[2]),Ge(c[3]));i[A+0]=s[A+0]^Ge(g),i[A+1]=s[A+1]^Ge(E),i[A+2]=s[A+2]^Ge(T),i[A+3]=s[A+3]^Ge(S);for(let U=mr-1,F=1;U>=0;U--)F=F+
+f[U]|0,f[U]=F&255,F>>>=8}let h=mr*Math.floor(s.length/zs);if(h<o){let{s0:A,s1:g,s2:E,s3:T}=Qo(e,Ge(c[0]),Ge(c[1]),Ge(c[2]),Ge(c[3])),S=new Uint32Array([A,g,E,T]);
+tt(S);let U=Go(S);for(let F=h,j=0;F<o;F++,j++)r[F]=n[F]^U[j];St(S)}return r}var Ar=Jo({blockSize:16,nonceLength:16},function(t,n){function r(o,f){if(pe(o),f!==void 0&&(pe(f),!lt(f)))throw new Error("unaligned destination");let c=Js(t),s=Nt(
+n),i=[c,s];lt(o)||i.push(o=Nt(o));let h=Zs(c,s,o,f);return St(...i),h}return{encrypt:(o,f)=>r(o,f),decrypt:(o,f)=>r(o,f)}});var Er=class{blockLen;key;nonce;state;reseedCnt;destroyed=!1;constructor(t,n,r){this.blockLen=Ar.blockSize;let o=t/8,f=16;this.state=new Uint8Array(o+f),this.key=
+this.state.subarray(0,o),this.nonce=this.state.subarray(o,o+f),this.reseedCnt=1,wr(this.nonce,!1,1),this.addEntropy(n,r)}update(t){if(Ar(this.key,this.nonce).encrypt(
+new Uint8Array(this.state.length),this.state),t){pe(t);for(let n=0;n<t.length;n++)this.state[n]^=t[n]}wr(this.nonce,!1,1)}addEntropy(t,n){if(this.destroyed)throw new Error(
+"cannot use destroyed DRBG");pe(t,this.state.length,"seed");let r=t.slice();if(n){if(pe(n),n.length>r.length)throw new Error("info length is too big");for(let o=0;o<
+n.length;o++)r[o]^=n[o]}this.update(r),r.fill(0),this.reseedCnt=1}randomBytes(t,n){if(this.destroyed)throw new Error("cannot use destroyed DRBG");if(Mt(t),t>2**
+16)throw new Error("requested output is too big");if(this.reseedCnt>2**48)throw new Error("entropy exhausted");if(n){if(pe(n),n.length>this.state.length)throw new Error(
+"info length is too big");this.update(n)}let r=new Uint8Array(t);return Ar(this.key,this.nonce).encrypt(r,r),wr(this.nonce,!1,Math.ceil(t/this.blockLen)),this.update(
+n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},Qs=e=>(t,n=void 0)=>new Er(e,t,n);var ef=Qs(256);var nf=e=>Uint8Array.from(e.split(""),t=>t.charCodeAt(0)),$s=tt(je(nf("expand 16-byte k"))),ei=tt(je(nf("expand 32-byte k")));function re(e,t){return e<<t|e>>>32-
+t}var un=64,ti=16,Tr=2**32-1,tf=Uint32Array.of();function ni(e,t,n,r,o,f,c,s){let i=o.length,h=new Uint8Array(un),A=je(h),g=ct&&lt(o)&&lt(f),E=g?je(o):tf,T=g?je(
+f):tf;if(!ct){for(let S=0;S<i;c++){if(e(t,n,r,A,c,s),tt(A),c>=Tr)throw new Error("arx: counter overflow");let U=Math.min(un,i-S);for(let F=0,j;F<U;F++)j=S+F,f[j]=
+o[j]^h[F];S+=U}return}for(let S=0;S<i;c++){if(e(t,n,r,A,c,s),c>=Tr)throw new Error("arx: counter overflow");let U=Math.min(un,i-S);if(g&&U===un){let F=S/4;if(S%
+4!==0)throw new Error("arx: invalid block position");for(let j=0,Q;j<ti;j++)Q=F+j,T[Q]=E[Q]^A[j];S+=un;continue}for(let F=0,j;F<U;F++)j=S+F,f[j]=o[j]^h[F];S+=U}}
+function rf(e,t){let{allowShortKeys:n,extendNonceFn:r,counterLength:o,counterRight:f,rounds:c}=Xo({allowShortKeys:!1,counterLength:8,counterRight:!1,rounds:20},
+t);if(typeof e!="function")throw new Error("core must be a function");return Mt(o),Mt(c),pr(f),pr(n),(s,i,h,A,g=0)=>{pe(s,void 0,"key"),pe(i,void 0,"nonce"),pe(
+h,void 0,"data");let E=h.length,T=A!==void 0;if(A=jn(E,A,!1),T&&Hn(h,A),Mt(g),g<0||g>=Tr)throw new Error("arx: counter overflow");let S=[],U=s.length,F,j;if(U===
+32)S.push(F=Nt(s)),j=ei;else if(U===16&&n)F=new Uint8Array(32),F.set(s),F.set(s,16),j=$s,S.push(F);else throw pe(s,32,"arx key"),new Error("invalid key size");(!ct||
+!lt(i))&&S.push(i=Nt(i));let Q=je(F);if(r){if(i.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let D=i.subarray(0,16);if(ct)r(j,Q,je(D),Q);else{
+let P=tt(Uint32Array.from(j));r(P,Q,je(D),Q),St(P),tt(Q)}i=i.subarray(16)}else ct||tt(Q);let C=16-o;if(C!==i.length)throw new Error(`arx: nonce must be ${C} or \
+16 bytes`);if(C!==12){let D=new Uint8Array(12);D.set(i,f?0:12-i.length),i=D,S.push(i)}let N=tt(je(i));try{return ni(e,j,Q,N,h,A,g,c),A}finally{St(...S)}}}function ri(e,t,n,r,o,f=20){let c=e[0],s=e[1],i=e[2],h=e[3],A=t[0],g=t[1],E=t[2],T=t[3],S=t[4],U=t[5],F=t[6],j=t[7],Q=o,C=n[0],N=n[1],D=n[2],P=c,H=s,z=i,B=h,_=A,
+J=g,oe=E,le=T,xe=S,ge=U,he=F,Ae=j,ve=Q,Ee=C,ke=N,Te=D;for(let Ye=0;Ye<f;Ye+=2)P=P+_|0,ve=re(ve^P,16),xe=xe+ve|0,_=re(_^xe,12),P=P+_|0,ve=re(ve^P,8),xe=xe+ve|0,_=
+re(_^xe,7),H=H+J|0,Ee=re(Ee^H,16),ge=ge+Ee|0,J=re(J^ge,12),H=H+J|0,Ee=re(Ee^H,8),ge=ge+Ee|0,J=re(J^ge,7),z=z+oe|0,ke=re(ke^z,16),he=he+ke|0,oe=re(oe^he,12),z=z+
+oe|0,ke=re(ke^z,8),he=he+ke|0,oe=re(oe^he,7),B=B+le|0,Te=re(Te^B,16),Ae=Ae+Te|0,le=re(le^Ae,12),B=B+le|0,Te=re(Te^B,8),Ae=Ae+Te|0,le=re(le^Ae,7),P=P+J|0,Te=re(Te^
+P,16),he=he+Te|0,J=re(J^he,12),P=P+J|0,Te=re(Te^P,8),he=he+Te|0,J=re(J^he,7),H=H+oe|0,ve=re(ve^H,16),Ae=Ae+ve|0,oe=re(oe^Ae,12),H=H+oe|0,ve=re(ve^H,8),Ae=Ae+ve|
+0,oe=re(oe^Ae,7),z=z+le|0,Ee=re(Ee^z,16),xe=xe+Ee|0,le=re(le^xe,12),z=z+le|0,Ee=re(Ee^z,8),xe=xe+Ee|0,le=re(le^xe,7),B=B+_|0,ke=re(ke^B,16),ge=ge+ke|0,_=re(_^ge,
+12),B=B+_|0,ke=re(ke^B,8),ge=ge+ke|0,_=re(_^ge,7);let ae=0;r[ae++]=c+P|0,r[ae++]=s+H|0,r[ae++]=i+z|0,r[ae++]=h+B|0,r[ae++]=A+_|0,r[ae++]=g+J|0,r[ae++]=E+oe|0,r[ae++]=
+T+le|0,r[ae++]=S+xe|0,r[ae++]=U+ge|0,r[ae++]=F+he|0,r[ae++]=j+Ae|0,r[ae++]=Q+ve|0,r[ae++]=C+Ee|0,r[ae++]=N+ke|0,r[ae++]=D+Te|0}var of=rf(ri,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var ff=(e,t,n,r)=>{let o=et(n),f=n*(t/8);return{bytesLen:f,encode:c=>{if(c.length!==
 t)throw new Error(`wrong length: expected ${t}, got ${c.length}`);let s=new Uint8Array(f);for(let i=0,h=0,A=0,g=0;i<c.length;i++)for(h=h<<n|r.encode(c[i])&o,A+=
 n;A>=8;A-=8)s[g++]=h>>>A-8&255;return s},decode:c=>{let s=e(t);for(let i=0,h=0,A=0,g=0;i<c.length;i++)for(h=h<<8|c[i],A+=8;A>=n;A-=n)s[g++]=r.decode(h>>>A-n&o);
 return s}}},Xt=(e,t)=>{let n=t;return{bytesLen:1+n.bytesLen,encode(r){let o=n.encode(r),f=new Uint8Array(1+o.length);return f[0]=e,f.set(o,1),G(o),f},decode(r){
@@ -407,32 +461,32 @@ i>2047)throw new Error(`data[${s}]=${i} out of range`);let h=i<0?1:0;i=Math.abs(
 r)},decode(n){let r=new Int16Array(e),o=0,f=0,c=0,s=i=>{for(;f<i&&c<n.length;f+=8)o=o<<8|n[c++];if(f<i)throw new Error(`end of buffer: len=${f} buf=${o} lastByt\
 e=${n[c]}`);f-=i;let h=o>>>f;return o&=et(f),h};for(let i=0;i<e;i++){let h=s(1),A=s(7),g=0;for(;!s(1);)if(g++,g>15)throw new Error(`limit: ${A|g<<7} > 2047`);let E=A|
 g<<7;if(h&&E===0)throw new Error("negative zero encoding");if(E>2047)throw new Error(`limit: ${E} > 2047`);r[i]=h?-E:E}if(o)throw new Error("non-empty accumulat\
-or");return r}}),Xo=e=>({encode(t){let n=new Uint8Array(e);return n.set(t),n},decode(t){let n=t.length;for(;n>0&&t[n-1]===0;)n--;return t.subarray(0,n)}}),Ar=(...e)=>{
-for(let t of e)for(let n=0;n<t.length;n++)t[n].re=0,t[n].im=0};function Ps(e){let t=e;return{lift:n=>n.re!==void 0&&n.im!==void 0?n:{re:n,im:t.ZERO},add:(n,r)=>({
+or");return r}}),cf=e=>({encode(t){let n=new Uint8Array(e);return n.set(t),n},decode(t){let n=t.length;for(;n>0&&t[n-1]===0;)n--;return t.subarray(0,n)}}),Sr=(...e)=>{
+for(let t of e)for(let n=0;n<t.length;n++)t[n].re=0,t[n].im=0};function oi(e){let t=e;return{lift:n=>n.re!==void 0&&n.im!==void 0?n:{re:n,im:t.ZERO},add:(n,r)=>({
 re:t.add(n.re,r.re),im:t.add(n.im,r.im)}),sub:(n,r)=>({re:t.sub(n.re,r.re),im:t.sub(n.im,r.im)}),mul:(n,r)=>({re:t.sub(t.mul(n.re,r.re),t.mul(n.im,r.im)),im:t.add(
 t.mul(n.re,r.im),t.mul(n.im,r.re))}),div:(n,r)=>{let o=t.add(t.mul(r.re,r.re),t.mul(r.im,r.im));return{re:t.div(t.add(t.mul(n.re,r.re),t.mul(n.im,r.im)),o),im:t.
 div(t.sub(t.mul(n.im,r.re),t.mul(n.re,r.im)),o)}},neg:n=>({re:t.neg(n.re),im:t.neg(n.im)}),conj:n=>({re:n.re,im:t.neg(n.im)}),scale:(n,r)=>({re:t.mul(n.re,r),im:t.
 mul(n.im,r)}),magSqSum:(n,r)=>t.add(t.add(t.add(t.mul(n.re,n.re),t.mul(n.im,n.im)),t.mul(r.re,r.re)),t.mul(r.im,r.im)),eql:(n,r)=>t.eql(n.re,r.re)&&t.eql(n.im,r.
-im),clone:n=>({re:n.re,im:n.im}),inv:()=>{throw new Error("not implemented")}}}var Er={decode(e){let n=e.length>>1,r=e.length;if(r===0)return[];if(r%2!==0)throw new Error(
+im),clone:n=>({re:n.re,im:n.im}),inv:()=>{throw new Error("not implemented")}}}var Lr={decode(e){let n=e.length>>1,r=e.length;if(r===0)return[];if(r%2!==0)throw new Error(
 "Array length must be even to pair real and imaginary parts.");let o=[];for(let f=0;f<n;f++)o.push({re:e[f],im:e[f+n]});return o},encode(e){let t=[],n=[];for(let r of e)
-t.push(r.re),n.push(r.im);return[...t,...n]}},Ks={decode(e){let t=e.length;if(t===0)return[];if(t%2!==0)throw new Error("Array length must be even to pair real \
+t.push(r.re),n.push(r.im);return[...t,...n]}},fi={decode(e){let t=e.length;if(t===0)return[];if(t%2!==0)throw new Error("Array length must be even to pair real \
 and imaginary parts.");let n=[];for(let r=0;r<t;r+=2)n.push({re:e[r],im:e[r+1]});return n},encode(e){let t=[];for(let n of e)t.push(n.re),t.push(n.im);return t}},
-Ys=e=>new Uint8Array(e.buffer,e.byteOffset,e.byteLength),zs=e=>new Float64Array(wr(Uint8Array.from(e.subarray(0,Math.floor(e.byteLength/8)*8))).buffer),_s=Object.
-freeze({encode(e){let t=new Uint8Array(8);return new DataView(t.buffer,t.byteOffset,t.byteLength).setFloat64(0,e,!1),wt(t)},decode(e){let t=tn(e);return new DataView(
-t.buffer,t.byteOffset,t.byteLength).getFloat64(0,!1)}}),Te=e=>_s.decode(Fo(e)),Ws=new Uint8Array(64),Me=40,Je=12289,qs=Je>>1,Lr=BigInt(Je),ct=BigInt(0),kr=BigInt(
-1),Jo=BigInt(10),Gs=BigInt(25),Tr=BigInt(31),Xs=BigInt(32),Js=BigInt(63),Vs=BigInt(64),Qs=BigInt("0xffffffff"),Vo=BigInt("0x7fffffffffffffff"),$o=10952,Zs=12287,
-ef=1/Je,$s=-ef,ea=[1,1,2,2,4,7,14,27,53,106,209],ta=[2,2,5,7,12,21,40,78,157,308],na=Te(BigInt("4670353323383631276")),jn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
-std:1},{avg:50,std:1},{avg:102,std:1},{avg:202,std:2},{avg:401,std:4},{avg:794,std:5},{avg:1577,std:8},{avg:3138,std:13},{avg:6308,std:25}],Sr=["128386877040064\
+ci=e=>new Uint8Array(e.buffer,e.byteOffset,e.byteLength),si=e=>new Float64Array(ar(Uint8Array.from(e.subarray(0,Math.floor(e.byteLength/8)*8))).buffer),ii=Object.
+freeze({encode(e){let t=new Uint8Array(8);return new DataView(t.buffer,t.byteOffset,t.byteLength).setFloat64(0,e,!1),xt(t)},decode(e){let t=tn(e);return new DataView(
+t.buffer,t.byteOffset,t.byteLength).getFloat64(0,!1)}}),Se=e=>ii.decode(To(e)),ai=new Uint8Array(64),Me=40,Je=12289,di=Je>>1,Ir=BigInt(Je),st=BigInt(0),vr=BigInt(
+1),sf=BigInt(10),bi=BigInt(25),Br=BigInt(31),ui=BigInt(32),li=BigInt(63),hi=BigInt(64),yi=BigInt("0xffffffff"),af=BigInt("0x7fffffffffffffff"),uf=10952,pi=12287,
+lf=1/Je,gi=-lf,mi=[1,1,2,2,4,7,14,27,53,106,209],wi=[2,2,5,7,12,21,40,78,157,308],xi=Se(BigInt("4670353323383631276")),Kn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
+std:1},{avg:50,std:1},{avg:102,std:1},{avg:202,std:2},{avg:401,std:4},{avg:794,std:5},{avg:1577,std:8},{avg:3138,std:13},{avg:6308,std:25}],Or=["128386877040064\
 3928","6416574995475331444","4078260278032692663","2353523259288686585","1227179971273316331","575931623374121527","242543240509105209","91437049221049666","307\
 99446349977173","9255276791179340","2478152334826140","590642893610164","125206034929641","23590435911403","3948334035941","586753615614","77391054539","9056793\
-210","940121950","86539696","7062824","510971","32764","1862","94","4","0"].map(BigInt),ra=Object.freeze([0,Te(BigInt("4574611497772390042")),Te(BigInt("4574501\
-679055810265")),Te(BigInt("4574396282908341804")),Te(BigInt("4574245855758572086")),Te(BigInt("4574103865040221165")),Te(BigInt("4573969550563515544")),Te(BigInt(
-"4573842244705920822")),Te(BigInt("4573721358406441454")),Te(BigInt("4573606369665796042")),Te(BigInt("4573496814039276259"))]),Qo=Object.freeze([0,Te(BigInt("4\
-607707126469777035")),Te(BigInt("4607777455861499430")),Te(BigInt("4607846828256951418")),Te(BigInt("4607949175006100261")),Te(BigInt("4608049571757433526")),Te(
-BigInt("4608148125896792003")),Te(BigInt("4608244935301382692")),Te(BigInt("4608340089478362016")),Te(BigInt("4608433670533905013")),Te(BigInt("4608525754002622\
-308"))]),oa=1.8205,Pn=new Uint32Array([10745844,3068844,3741698,5559083,1580863,8248194,2260429,13669192,2736639,708981,4421575,10046180,169348,7122675,4136815,
+210","940121950","86539696","7062824","510971","32764","1862","94","4","0"].map(BigInt),Ai=Object.freeze([0,Se(BigInt("4574611497772390042")),Se(BigInt("4574501\
+679055810265")),Se(BigInt("4574396282908341804")),Se(BigInt("4574245855758572086")),Se(BigInt("4574103865040221165")),Se(BigInt("4573969550563515544")),Se(BigInt(
+"4573842244705920822")),Se(BigInt("4573721358406441454")),Se(BigInt("4573606369665796042")),Se(BigInt("4573496814039276259"))]),df=Object.freeze([0,Se(BigInt("4\
+607707126469777035")),Se(BigInt("4607777455861499430")),Se(BigInt("4607846828256951418")),Se(BigInt("4607949175006100261")),Se(BigInt("4608049571757433526")),Se(
+BigInt("4608148125896792003")),Se(BigInt("4608244935301382692")),Se(BigInt("4608340089478362016")),Se(BigInt("4608433670533905013")),Se(BigInt("4608525754002622\
+308"))]),Ei=1.8205,Yn=new Uint32Array([10745844,3068844,3741698,5559083,1580863,8248194,2260429,13669192,2736639,708981,4421575,10046180,169348,7122675,4136815,
 30538,13063405,7650655,4132,14505003,7826148,417,16768101,11363290,31,8444042,8086568,1,12844466,265321,0,1232676,13644283,0,38047,9111839,0,870,6138264,0,14,12545723,
-0,0,3104126,0,0,28824,0,0,198,0,0,1]),tf=[0,101498,208714,428865,892039,1852696,3842630,7959734,16468416,34034726,70265242],fa=(()=>{let e=zs(tn("00000000000000\
+0,0,3104126,0,0,28824,0,0,198,0,0,1]),hf=[0,101498,208714,428865,892039,1852696,3842630,7959734,16468416,34034726,70265242],ki=(()=>{let e=si(tn("00000000000000\
 0000000000000000000000000000000080000000000000f03fcd3b7f669ea0e63fcd3b7f669ea0e63fcd3b7f669ea0e6bfcd3b7f669ea0e63f468d32cf6b90ed3f63a9aea6e27dd83f63a9aea6e27dd8\
 bf468d32cf6b90ed3f63a9aea6e27dd83f468d32cf6b90ed3f468d32cf6b90edbf63a9aea6e27dd83fb05cf7cf9762ef3f0ba6693cb8f8c83f0ba6693cb8f8c8bfb05cf7cf9762ef3fc868ae393bc7e1\
 3fa3a10e29669bea3fa3a10e29669beabfc868ae393bc7e13fa3a10e29669bea3fc868ae393bc7e13fc868ae393bc7e1bfa3a10e29669bea3f0ba6693cb8f8c83fb05cf7cf9762ef3fb05cf7cf9762ef\
@@ -637,392 +691,347 @@ bfa2322b695a60e43f04c041318344ec3fde41a966fffedd3fde41a966fffeddbf04c041318344ec
 bf554618756acce83f5ca824ebb6dfb93f9e5ca72d0dd6ef3f9e5ca72d0dd6efbf5ca824ebb6dfb93fee3c88567567ef3f0418c4271796c83f0418c4271796c8bfee3c88567567ef3f7248dc641bdce1\
 3fd25a546e678dea3fd25a546e678deabf7248dc641bdce13f8eb92c7a54a9ea3fbf73131750b2e13fbf73131750b2e1bf8eb92c7a54a9ea3ffa2ab6e9495bc93f5d6843eda65def3f5d6843eda65def\
 bffa2ab6e9495bc93f463d8bdd009aed3f3f90f3aa6a4fd83f3f90f3aa6a4fd8bf463d8bdd009aed3f44edd5864bacd83f4fa44584c486ed3f4fa44584c486edbf44edd5864bacd83f9ce22fed5cb2e6\
-3f719ca1ead18ee63f719ca1ead18ee6bf9ce22fed5cb2e63fbaa4ccbef821693f021d6221f6ffef3f021d6221f6ffefbfbaa4ccbef821693f")),t=Ys(wr(Float64Array.from(e)));if(wt(Oe(t))!==
-"f45a496cf56ccc6e3e3395a20209206d81d71a7905a661447bd5bc0e24e0af1e")throw new Error("COMPLEX_ROOTS mismatch");return e})(),bn={mul(e,t){let n=Math.imul(e,t),r=Math.
-imul(Je,Math.imul(n,Zs)&65535);return n=(n+r>>>16)-Je,n+=Je&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,$o),n=this.mul(t,t),
+3f719ca1ead18ee63f719ca1ead18ee6bf9ce22fed5cb2e63fbaa4ccbef821693f021d6221f6ffef3f021d6221f6ffefbfbaa4ccbef821693f")),t=ci(ar(Float64Array.from(e)));if(xt(Oe(t))!==
+"f45a496cf56ccc6e3e3395a20209206d81d71a7905a661447bd5bc0e24e0af1e")throw new Error("COMPLEX_ROOTS mismatch");return e})(),ln={mul(e,t){let n=Math.imul(e,t),r=Math.
+imul(Je,Math.imul(n,pi)&65535);return n=(n+r>>>16)-Je,n+=Je&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,uf),n=this.mul(t,t),
 r=this.mul(n,t),o=this.mul(r,n),f=this.mul(o,o),c=this.mul(f,f),s=this.mul(c,c),i=this.mul(s,s),h=this.mul(i,i),A=this.mul(h,r),g=this.mul(A,h),E=this.mul(g,g),
-T=this.mul(E,E),S=this.mul(T,A),U=this.mul(S,S),F=this.mul(U,U),j=this.mul(F,g),Z=this.mul(j,j);return this.mul(Z,t)},div:(e,t)=>bn.mul(e,bn.inv(t))};function ca(e){
-let t=1<<e,n=g=>new Uint16Array(g),r=Number(gr(BigInt(t),Lr)),{mod:o,smod:f,NTT:c}=Dn({N:t,Q:Je,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
+T=this.mul(E,E),S=this.mul(T,A),U=this.mul(S,S),F=this.mul(U,U),j=this.mul(F,g),Q=this.mul(j,j);return this.mul(Q,t)},div:(e,t)=>ln.mul(e,ln.inv(t))};function Ti(e){
+let t=1<<e,n=g=>new Uint16Array(g),r=Number(sr(BigInt(t),Ir)),{mod:o,smod:f,NTT:c}=Mn({N:t,Q:Je,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
 intPoly:{create:n,smallSqnorm(g){let E=0,T=0;for(let S=0;S<t;S++){let U=g[S];E=E+U*U>>>0,T|=E}return(E|-(T>>>31))>>>0},isShort(g,E){let T=0,S=0;for(let U=0;U<t;U++){
-let F=g[U]<<16>>16;T=T+(F*F>>>0)>>>0,S|=T;let j=E[U]<<16>>16;T=T+(j*j>>>0)>>>0,S|=T}return S&2147483648&&(T=4294967295),T<=tf[e]},sub(g,E){for(let T=0;T<t;T++)g[T]=
-o(g[T]-E[T]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let E=0;E<t;E++)g[E]=bn.mul(g[E],$o);return g},mul(g,E){for(let T=0;T<t;T++)g[T]=
-bn.mul(g[T],E[T]);return g},div(g,E){for(let T=0;T<t;T++)g[T]=bn.div(g[T],E[T]);return this.intt(g),g}},signedCoder:{encode:g=>Int16Array.from(g,E=>f(E)),decode:g=>Uint16Array.
-from(g,E=>o(E))}}}var Q=Ps({ZERO:0,ONE:1,add:(e,t)=>e+t,sub:(e,t)=>e-t,mul:(e,t)=>e*t,div:(e,t)=>e/t,eql:(e,t)=>e===t,inv:e=>1/e,neg:e=>-e}),un=Ks.decode(fa),nf={},
-rf={};for(let e=0;e<10;e++){let t=new Array(1<<e),n=new Array(1<<e);for(let r=0,o=1,f=1;r<e;r++){let c=1<<r;for(let i=0;i<c;i++)t[o++]=un[(c<<1)+i];let s=1<<e-r;
-for(let i=0;i<s>>1;i++)n[t.length-f++]=Q.neg(Q.conj(un[s+i]))}nf[e]=t,rf[e]=n}function Zo(e){let n=1<<e>>1,r=Math.log2(n),o={N:n,invertButterflies:!0,skipStages:0,
-brp:!1},f=1/n;return{to:c=>Er.decode(Array.from(c)),from:c=>new Float64Array(Er.encode(c)),convSmall:c=>Er.decode(Array.from(c)),add:(c,s)=>c.map((i,h)=>Q.add(i,
-s[h])),sub:(c,s)=>c.map((i,h)=>Q.sub(i,s[h])),neg:c=>c.map(s=>Q.neg(s)),mul:(c,s)=>c.map((i,h)=>Q.mul(i,s[h])),conj:c=>c.map(s=>Q.conj(s)),mulConst:(c,s)=>c.map(
-i=>Q.scale(i,s)),scaleNorm:(c,s)=>c.map((i,h)=>Q.scale(i,s[h])),invNorm:(c,s)=>new Float64Array(c.map((i,h)=>1/Q.magSqSum(i,s[h]))),FFT:c=>_t(Q,{...o,dit:!1,roots:nf[r]})(
-c),iFFT(c){_t(Q,{...o,dit:!0,roots:rf[r]})(c);for(let s=0;s<c.length;s++)c[s]=Q.scale(c[s],f);return c}}}function sa(e,t,n,r){t=t.slice(),n=n.slice(),r=r.slice();
-let o=1<<e-1;for(let f=0;f<o;f++){let c=n[f],s=r[f],i=Q.scale(c,1/t[f].re);r[f]={re:s.re-(i.re*c.re+i.im*c.im),im:s.im},n[f]=Q.conj(i)}return{g00:t,g01:n,g11:r}}
-function aa(e,t){let n=[.9999999999999949,.5000000000000192,.16666666666698401,.04166666666611049,.008333333327800835,.001388888894063187,.0001984127392773119,2480156683358538e-20,
+let F=g[U]<<16>>16;T=T+(F*F>>>0)>>>0,S|=T;let j=E[U]<<16>>16;T=T+(j*j>>>0)>>>0,S|=T}return S&2147483648&&(T=4294967295),T<=hf[e]},sub(g,E){for(let T=0;T<t;T++)g[T]=
+o(g[T]-E[T]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let E=0;E<t;E++)g[E]=ln.mul(g[E],uf);return g},mul(g,E){for(let T=0;T<t;T++)g[T]=
+ln.mul(g[T],E[T]);return g},div(g,E){for(let T=0;T<t;T++)g[T]=ln.div(g[T],E[T]);return this.intt(g),g}},signedCoder:{encode:g=>Int16Array.from(g,E=>f(E)),decode:g=>Uint16Array.
+from(g,E=>o(E))}}}var Z=oi({ZERO:0,ONE:1,add:(e,t)=>e+t,sub:(e,t)=>e-t,mul:(e,t)=>e*t,div:(e,t)=>e/t,eql:(e,t)=>e===t,inv:e=>1/e,neg:e=>-e}),hn=fi.decode(ki),yf={},
+pf={};for(let e=0;e<10;e++){let t=new Array(1<<e),n=new Array(1<<e);for(let r=0,o=1,f=1;r<e;r++){let c=1<<r;for(let i=0;i<c;i++)t[o++]=hn[(c<<1)+i];let s=1<<e-r;
+for(let i=0;i<s>>1;i++)n[t.length-f++]=Z.neg(Z.conj(hn[s+i]))}yf[e]=t,pf[e]=n}function bf(e){let n=1<<e>>1,r=Math.log2(n),o={N:n,invertButterflies:!0,skipStages:0,
+brp:!1},f=1/n;return{to:c=>Lr.decode(Array.from(c)),from:c=>new Float64Array(Lr.encode(c)),convSmall:c=>Lr.decode(Array.from(c)),add:(c,s)=>c.map((i,h)=>Z.add(i,
+s[h])),sub:(c,s)=>c.map((i,h)=>Z.sub(i,s[h])),neg:c=>c.map(s=>Z.neg(s)),mul:(c,s)=>c.map((i,h)=>Z.mul(i,s[h])),conj:c=>c.map(s=>Z.conj(s)),mulConst:(c,s)=>c.map(
+i=>Z.scale(i,s)),scaleNorm:(c,s)=>c.map((i,h)=>Z.scale(i,s[h])),invNorm:(c,s)=>new Float64Array(c.map((i,h)=>1/Z.magSqSum(i,s[h]))),FFT:c=>_t(Z,{...o,dit:!1,roots:yf[r]})(
+c),iFFT(c){_t(Z,{...o,dit:!0,roots:pf[r]})(c);for(let s=0;s<c.length;s++)c[s]=Z.scale(c[s],f);return c}}}function Si(e,t,n,r){t=t.slice(),n=n.slice(),r=r.slice();
+let o=1<<e-1;for(let f=0;f<o;f++){let c=n[f],s=r[f],i=Z.scale(c,1/t[f].re);r[f]={re:s.re-(i.re*c.re+i.im*c.im),im:s.im},n[f]=Z.conj(i)}return{g00:t,g01:n,g11:r}}
+function Li(e,t){let n=[.9999999999999949,.5000000000000192,.16666666666698401,.04166666666611049,.008333333327800835,.001388888894063187,.0001984127392773119,2480156683358538e-20,
 27555863502191225e-22,2756073561604778e-22,2529950637944207e-23,2073772366009083e-24],r=-e,o=n[n.length-1];for(let f=n.length-2;f>=0;f--)o=o*r+n[f];return t*(1+
-o*r)}function ia(e){let{N:t}=e,n=Math.log2(t),r=x=>x,{newPoly:o,intPoly:f,signedCoder:c}=ca(n),s=Zo(n);class i{logn;shake;constructor(u,a){this.logn=u,this.shake=
-Oe.create().update(a)}gaussSingle(){let u=1<<10-this.logn,a=0;for(let d=0;d<u;d++){let b=No(this.shake.xof(16)),l=b&Vo,y=b>>Vs&Vo,p=Number(b>>Js&kr),w=l<Sr[0]?1:
-0,m=0;for(let k=1;k<Sr.length;k++){let O=y>=Sr[k]?1:0;m|=k&-(O&(w^1)),w|=O}a+=p===1?-m:m}return a}polyGauss(){let u=1<<this.logn,a=0,d=new Int8Array(u);for(let b=0;b<
+o*r)}function vi(e){let{N:t}=e,n=Math.log2(t),r=x=>x,{newPoly:o,intPoly:f,signedCoder:c}=Ti(n),s=bf(n);class i{logn;shake;constructor(u,a){this.logn=u,this.shake=
+Oe.create().update(a)}gaussSingle(){let u=1<<10-this.logn,a=0;for(let d=0;d<u;d++){let b=Lo(this.shake.xof(16)),l=b&af,y=b>>hi&af,p=Number(b>>li&vr),w=l<Or[0]?1:
+0,m=0;for(let k=1;k<Or.length;k++){let O=y>=Or[k]?1:0;m|=k&-(O&(w^1)),w|=O}a+=p===1?-m:m}return a}polyGauss(){let u=1<<this.logn,a=0,d=new Int8Array(u);for(let b=0;b<
 u;b++){let l;for(;l=this.gaussSingle(),!(!(l<-127||l>127)&&!(b===u-1&&(a^l&1)===0)););b<u-1&&(a^=l&1),d[b]=l}return d}galoisNorm(u,a){let d=1<<u,b=new Array(d>>
-1);for(let l=0;l<d;l+=2){let y=ct;for(let p=0;p<=l;p+=2)y+=a[p]*a[l-p];for(let p=l+2;p<d;p+=2)y-=a[p]*a[l+d-p];b[l>>>1]=y}for(let l=0;l<d;l+=2){let y=ct;for(let p=1;p<
-l;p+=2)y+=a[p]*a[l-p];for(let p=l+1;p<d;p+=2)y-=a[p]*a[l+d-p];b[l>>>1]-=y}return b}mulConjD(u,a,d,b){let l=1<<u;for(let y=0;y<l;y++){let p=ct;for(let w=0;w<=y;w+=
-2)p+=b[w>>>1]*d[y-w];for(let w=y+2-(y&1);w<l;w+=2)p-=b[w>>>1]*d[y+l-w];(y&1)===0?a[y]=p:a[y]=-p}return a}subMul(u,a,d,b,l){let y=1<<u;for(let p=0;p<y;p++){let w=ct;
-for(let m=0;m<=p;m++)w+=d[m]*b[p-m];for(let m=p+1;m<y;m++)w-=d[m]*b[p+y-m];a[p]-=w<<l}return a}reduce(u,a,d,b,l,y){let p=1<<u,w=y-u,m=Zo(u),k=ea[w],O=ta[w],B=BigInt(
-31*O),R=BigInt(O),K=BigInt(31*(k-10)),M=jn[w].avg+6*jn[w].std,I=jn[w].avg-6*jn[w].std,$=BigInt(Math.round(31*O-I)),Y=new Float64Array(p),X=new Float64Array(p);for(let ne=0;ne<
-p;ne++)Y[ne]=Number(a[ne]>>K),X[ne]=Number(d[ne]>>K);let J=m.conj(m.FFT(m.to(Y))),fe=m.conj(m.FFT(m.to(X))),he=m.invNorm(J,fe),de=new Float64Array(p),ie=new Float64Array(
-p),ee=new Array(p);for(;;){let ne=Tr*(R-Jo);for(let Ue=0;Ue<p;Ue++)de[Ue]=Number(b[Ue]>>ne),ie[Ue]=Number(l[Ue]>>ne);let se=m.mul(m.FFT(m.to(ie)),fe),ve=m.mul(m.
-FFT(m.to(de)),J),te=m.from(m.iFFT(m.scaleNorm(m.add(se,ve),he))),me=2**Number(ne-K-$);for(let Ue=0;Ue<p;Ue++){let pt=te[Ue]*me;if(pt<=-2147483647||pt>=2147483647)
-return!1;ee[Ue]=BigInt(Math.round(pt))}b=this.subMul(u,b,a,ee,$),l=this.subMul(u,l,d,ee,$);let Re=$+BigInt(Math.round(M))+Jo;if(Re<B&&(B=Re),R>kr&&R*Tr>=B+Tr&&R--,
-$<=ct)break;$-=Gs,$<ct&&($=ct)}return!0}solveBranch(u,a,d,b,l,y){if(u===0){let R=a[0],K=d[0];if(R<=ct||K<=ct)return!1;try{let M=gr(R,K),I=(kr-M*R)/K;return b[0]=
--I*Lr,l[0]=M*Lr,!0}catch{return!1}}y===void 0&&(y=u);let p=1<<u,w=p>>>1;if(!a||a.length<p||!d||d.length<p)return!1;let m=this.galoisNorm(u,a),k=this.galoisNorm(
-u,d),O=new Array(w),B=new Array(w);return this.solveBranch(u-1,m,k,O,B,y)?(b=this.mulConjD(u,b,d,O),l=this.mulConjD(u,l,a,B),this.reduce(u,a,d,b,l,y)):!1}solve(u,a){
+1);for(let l=0;l<d;l+=2){let y=st;for(let p=0;p<=l;p+=2)y+=a[p]*a[l-p];for(let p=l+2;p<d;p+=2)y-=a[p]*a[l+d-p];b[l>>>1]=y}for(let l=0;l<d;l+=2){let y=st;for(let p=1;p<
+l;p+=2)y+=a[p]*a[l-p];for(let p=l+1;p<d;p+=2)y-=a[p]*a[l+d-p];b[l>>>1]-=y}return b}mulConjD(u,a,d,b){let l=1<<u;for(let y=0;y<l;y++){let p=st;for(let w=0;w<=y;w+=
+2)p+=b[w>>>1]*d[y-w];for(let w=y+2-(y&1);w<l;w+=2)p-=b[w>>>1]*d[y+l-w];(y&1)===0?a[y]=p:a[y]=-p}return a}subMul(u,a,d,b,l){let y=1<<u;for(let p=0;p<y;p++){let w=st;
+for(let m=0;m<=p;m++)w+=d[m]*b[p-m];for(let m=p+1;m<y;m++)w-=d[m]*b[p+y-m];a[p]-=w<<l}return a}reduce(u,a,d,b,l,y){let p=1<<u,w=y-u,m=bf(u),k=mi[w],O=wi[w],v=BigInt(
+31*O),R=BigInt(O),K=BigInt(31*(k-10)),M=Kn[w].avg+6*Kn[w].std,I=Kn[w].avg-6*Kn[w].std,$=BigInt(Math.round(31*O-I)),Y=new Float64Array(p),V=new Float64Array(p);for(let ne=0;ne<
+p;ne++)Y[ne]=Number(a[ne]>>K),V[ne]=Number(d[ne]>>K);let X=m.conj(m.FFT(m.to(Y))),fe=m.conj(m.FFT(m.to(V))),ye=m.invNorm(X,fe),be=new Float64Array(p),de=new Float64Array(
+p),ee=new Array(p);for(;;){let ne=Br*(R-sf);for(let Ce=0;Ce<p;Ce++)be[Ce]=Number(b[Ce]>>ne),de[Ce]=Number(l[Ce]>>ne);let se=m.mul(m.FFT(m.to(de)),fe),Be=m.mul(m.
+FFT(m.to(be)),X),te=m.from(m.iFFT(m.scaleNorm(m.add(se,Be),ye))),me=2**Number(ne-K-$);for(let Ce=0;Ce<p;Ce++){let gt=te[Ce]*me;if(gt<=-2147483647||gt>=2147483647)
+return!1;ee[Ce]=BigInt(Math.round(gt))}b=this.subMul(u,b,a,ee,$),l=this.subMul(u,l,d,ee,$);let Re=$+BigInt(Math.round(M))+sf;if(Re<v&&(v=Re),R>vr&&R*Br>=v+Br&&R--,
+$<=st)break;$-=bi,$<st&&($=st)}return!0}solveBranch(u,a,d,b,l,y){if(u===0){let R=a[0],K=d[0];if(R<=st||K<=st)return!1;try{let M=sr(R,K),I=(vr-M*R)/K;return b[0]=
+-I*Ir,l[0]=M*Ir,!0}catch{return!1}}y===void 0&&(y=u);let p=1<<u,w=p>>>1;if(!a||a.length<p||!d||d.length<p)return!1;let m=this.galoisNorm(u,a),k=this.galoisNorm(
+u,d),O=new Array(w),v=new Array(w);return this.solveBranch(u-1,m,k,O,v,y)?(b=this.mulConjD(u,b,d,O),l=this.mulConjD(u,l,a,v),this.reduce(u,a,d,b,l,y)):!1}solve(u,a){
 let d=1<<n,b=Array.from(u).map(BigInt),l=Array.from(a).map(BigInt),y=new Array(d),p=new Array(d);if(!this.solveBranch(n,b,l,y,p))return!1;let w=new Int8Array(d),
-m=new Int8Array(d);for(let k=0;k<d;k++){let O=y[k],B=p[k];if(O<-127||O>127||B<-127||B>127)return!1;w[k]=Number(O),m[k]=Number(B)}return[w,m]}generate(){let u=1e6,
+m=new Int8Array(d);for(let k=0;k<d;k++){let O=y[k],v=p[k];if(O<-127||O>127||v<-127||v>127)return!1;w[k]=Number(O),m[k]=Number(v)}return[w,m]}generate(){let u=1e6,
 a=0;for(;;){if(a++===u)throw new Error("can't generate key");let d=this.polyGauss(),b=this.polyGauss(),l=1<<e.fgBits-1;for(let M=0;M<t;M++)if(d[M]>=l||d[M]<=-l||
 b[M]>=l||b[M]<=-l){l=-1;break}if(l<0)continue;let y=f.smallSqnorm(d),p=f.smallSqnorm(b);if((y+p|-((y|p)>>>31))>=16823)continue;let m=s.FFT(s.convSmall(d)),k=s.FFT(
-s.convSmall(b)),O=s.invNorm(m,k);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),Je),O)),k=s.iFFT(s.scaleNorm(s.mulConst(s.conj(k),Je),O));let B=0;for(let M=0;M<m.length;M++)
-B+=m[M].re*m[M].re,B+=k[M].re*k[M].re;for(let M=0;M<m.length;M++)B+=m[M].im*m[M].im,B+=k[M].im*k[M].im;if(!(B<na))continue;let R;try{R=D(d,b)}catch{continue}let K=this.
-solve(d,b);if(K!==!1)return[d,b,K[0],K[1],R]}}}let h=()=>{let x=Go(o,t,14,{encode:r,decode:r});return{bytesLen:x.bytesLen,encode(u){for(let a=0;a<u.length;a++)if(u[a]>=
+s.convSmall(b)),O=s.invNorm(m,k);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),Je),O)),k=s.iFFT(s.scaleNorm(s.mulConst(s.conj(k),Je),O));let v=0;for(let M=0;M<m.length;M++)
+v+=m[M].re*m[M].re,v+=k[M].re*k[M].re;for(let M=0;M<m.length;M++)v+=m[M].im*m[M].im,v+=k[M].im*k[M].im;if(!(v<xi))continue;let R;try{R=H(d,b)}catch{continue}let K=this.
+solve(d,b);if(K!==!1)return[d,b,K[0],K[1],R]}}}let h=()=>{let x=ff(o,t,14,{encode:r,decode:r});return{bytesLen:x.bytesLen,encode(u){for(let a=0;a<u.length;a++)if(u[a]>=
 12289)throw new Error("public key coeff out of range");return x.encode(u)},decode(u){if(u.length!==x.bytesLen)throw new Error("wrong public key length");let a=x.
 decode(u);for(let b=0;b<a.length;b++)if(a[b]>=12289)throw new Error("public key coeff out of range");let d=x.encode(a);if(d.length!==u.length)throw new Error("w\
-rong public key length");for(let b=0;b<u.length;b++)if(u[b]!==d[b])throw new Error("wrong public key encoding");return a}}},A=x=>{let u=32-x,a=Go(d=>new Int8Array(
+rong public key length");for(let b=0;b<u.length;b++)if(u[b]!==d[b])throw new Error("wrong public key encoding");return a}}},A=x=>{let u=32-x,a=ff(d=>new Int8Array(
 d),t,x,{encode:d=>d&(1<<x)-1,decode:d=>(d&et(x))<<u>>u});return{bytesLen:a.bytesLen,encode(d){let b=(1<<x-1)-1,l=-b;for(let y=0;y<d.length;y++)if(d[y]<l||d[y]>b)
 throw new Error("private key coeff out of range");return a.encode(d)},decode(d){let b=a.decode(d),l=-(1<<x-1);for(let y=0;y<b.length;y++)if(b[y]===l)throw new Error(
 "forbidden private key coeff");return b}}},g=A(e.fgBits),E=A(e.FGBits),T=Xt(80+n,Ie("falcon.secretKey",g,g,E)),S=Xt(0+n,h()),U=x=>{let u=Jt(t).encode(Jt(t).decode(
 x));for(let a=u.length;a<x.length;a++)if(x[a]!==0)throw new Error("non-zero padding");return u},F=x=>{if(Jt(t).encode(Jt(t).decode(x)).length!==x.length)throw new Error(
-"wrong signature length");return x},j=e.padded?U:F,Z=x=>{let u=32+x;return{encode({msg:a,nonce:d,s2:b}){let l=b,y=1+l.length,p=2+Me+a.length+y,w=new Uint8Array(
+"wrong signature length");return x},j=e.padded?U:F,Q=x=>{let u=32+x;return{encode({msg:a,nonce:d,s2:b}){let l=b,y=1+l.length,p=2+Me+a.length+y,w=new Uint8Array(
 p),m=0;return w[m++]=y>>8&255,w[m++]=y&255,w.set(d,m),m+=Me,w.set(a,m),m+=a.length,w[m++]=u,w.set(l,m),w},decode(a){if(!a||a.length<Me+3)throw new Error("signat\
 ure coder: wrong length");let b=(a[0]<<8|a[1])-1,l=a.length-Me-3-b;if(l<0)throw new Error("signature coder: wrong msg length");if(a[2+Me+l]!==u)throw new Error(
 "signature coder: wrong type byte");let p=a.subarray(2,2+Me),w=a.subarray(2+Me,2+Me+l),m=F(a.subarray(2+Me+l+1));if(m.length!==b)throw new Error("signature code\
 r: wrong s2 length");return{msg:w,nonce:p,s2:m}}}},C=x=>{let u=e.paddedLen;return{encode({msg:a,nonce:d,s2:b}){return Xt(48+x,Ie("falcon.signature",Me,u,a.length)).
-encode([d,Xo(u).encode(b),a])},decode(a){_(a,void 0,"signature");let d=a.length-Me-u-1;if(d<0)throw new Error("signature coder: wrong length");let[b,l,y]=Xt(48+
+encode([d,cf(u).encode(b),a])},decode(a){W(a,void 0,"signature");let d=a.length-Me-u-1;if(d<0)throw new Error("signature coder: wrong length");let[b,l,y]=Xt(48+
 x,Ie("falcon.signature",Me,u,d)).decode(a);return{nonce:b,s2:j(l),msg:y}}}},N=x=>{let u=e.sigLen-1-Me,a=d=>e.padded?u:d.length;return{encode({nonce:d,s2:b}){return Xt(
-48+x,Ie("falcon.detachedSignature",Me,a(b))).encode([d,e.padded?Xo(u).encode(b):b])},decode(d){if(!e.padded&&d.length>1+Me+e.maxS2Len)throw new Error("detached \
-signature too long");let b=e.padded?u:d.length-Me-1,[l,y]=Xt(48+x,Ie("falcon.detachedSignature",Me,b)).decode(d),p=j(y);return{nonce:l,s2:p}}}},H=(e.padded?C:Z)(
-n),P=x=>{let u=f.ntt(c.decode(x));for(let a=0;a<t;a++)if(u[a]===0)throw new Error("invalid secretKey: non-invertible f");return u};function D(x,u){let a=P(x),d=f.
+48+x,Ie("falcon.detachedSignature",Me,a(b))).encode([d,e.padded?cf(u).encode(b):b])},decode(d){if(!e.padded&&d.length>1+Me+e.maxS2Len)throw new Error("detached \
+signature too long");let b=e.padded?u:d.length-Me-1,[l,y]=Xt(48+x,Ie("falcon.detachedSignature",Me,b)).decode(d),p=j(y);return{nonce:l,s2:p}}}},D=(e.padded?C:Q)(
+n),P=x=>{let u=f.ntt(c.decode(x));for(let a=0;a<t;a++)if(u[a]===0)throw new Error("invalid secretKey: non-invertible f");return u};function H(x,u){let a=P(x),d=f.
 ntt(c.decode(u)),b=f.div(d,a);return G(a),b}function z(x,u,a){let d=f.toMontgomery(f.ntt(c.decode(u))),b=f.ntt(c.decode(a)),l=P(x);d=f.div(f.mul(d,b),l);let y=new Int8Array(
-t);for(let p=0;p<t;p++){let w=d[p];w-=Je&~-(w-qs>>>31);let m=w|0;if(m<-127||m>127)throw G(d,b,l,y),new Error("Coefficient out of bounds");y[p]=m}return G(d,b,l),
-y}function v(x,u){let a=Oe.create().update(x).update(u),d=new Uint16Array(t),b=5*Je;for(let l=0;l<t;){let y=a.xof(2),p=y[0]<<8|y[1];p<b&&(d[l++]=p%Je)}return d}
-class W{logn;shake;shakeBuf;ctrView;ctr=ct;buf;buf32;pos;key;nonce32;curBlock;curBlock32;view;b01;b11;g00;g01;g11;constructor(u,a,d,b,l,y){this.logn=u,this.shake=
-Oe.create().update(a),this.shakeBuf=new Uint8Array(56),this.key=this.shakeBuf.subarray(0,32),this.nonce32=It(this.shakeBuf.subarray(32,48)),this.ctrView=dt(this.
-shakeBuf.subarray(48,56)),this.curBlock=new Uint8Array(64),this.curBlock32=It(this.curBlock),this.buf=new Uint8Array(8*this.curBlock.length),this.buf32=It(this.
+t);for(let p=0;p<t;p++){let w=d[p];w-=Je&~-(w-di>>>31);let m=w|0;if(m<-127||m>127)throw G(d,b,l,y),new Error("Coefficient out of bounds");y[p]=m}return G(d,b,l),
+y}function B(x,u){let a=Oe.create().update(x).update(u),d=new Uint16Array(t),b=5*Je;for(let l=0;l<t;){let y=a.xof(2),p=y[0]<<8|y[1];p<b&&(d[l++]=p%Je)}return d}
+class _{logn;shake;shakeBuf;ctrView;ctr=st;buf;buf32;pos;key;nonce32;curBlock;curBlock32;view;b01;b11;g00;g01;g11;constructor(u,a,d,b,l,y){this.logn=u,this.shake=
+Oe.create().update(a),this.shakeBuf=new Uint8Array(56),this.key=this.shakeBuf.subarray(0,32),this.nonce32=Ct(this.shakeBuf.subarray(32,48)),this.ctrView=dt(this.
+shakeBuf.subarray(48,56)),this.curBlock=new Uint8Array(64),this.curBlock32=Ct(this.curBlock),this.buf=new Uint8Array(8*this.curBlock.length),this.buf32=Ct(this.
 buf),this.pos=this.buf.length,this.view=dt(this.buf),this.b01=b,this.b11=y;let{g00:p,g01:w,g11:m}=this.gramFFT(d,l);this.g00=p,this.g01=w,this.g11=m}destroy(){this.
-shake.destroy(),G(this.shakeBuf,this.curBlock,this.buf),Ar(this.b01,this.b11,this.g00,this.g01,this.g11)}refill(u){if(this.buf.length-this.pos>=u)return;let a=nt(
-this.buf32);for(let d=0;d<8;d++,this.ctr++){let b=nt(this.nonce32.slice());b[2]^=Number(this.ctr&Qs),b[3]^=Number(this.ctr>>Xs),nt(b.subarray(1)),Io(this.key,so(
-b.subarray(1)),Ws,this.curBlock,b[0]);let l=nt(this.curBlock32);for(let y=0;y<16;y++)a[d+y*8]=l[y];nt(l)}nt(a),this.pos=0}gaussian0(){this.refill(9);let u=this.
+shake.destroy(),G(this.shakeBuf,this.curBlock,this.buf),Sr(this.b01,this.b11,this.g00,this.g01,this.g11)}refill(u){if(this.buf.length-this.pos>=u)return;let a=rt(
+this.buf32);for(let d=0;d<8;d++,this.ctr++){let b=rt(this.nonce32.slice());b[2]^=Number(this.ctr&yi),b[3]^=Number(this.ctr>>ui),rt(b.subarray(1)),of(this.key,bo(
+b.subarray(1)),ai,this.curBlock,b[0]);let l=rt(this.curBlock32);for(let y=0;y<16;y++)a[d+y*8]=l[y];rt(l)}rt(a),this.pos=0}gaussian0(){this.refill(9);let u=this.
 view.getUint32(this.pos,!0),a=this.view.getUint32(this.pos+4,!0),d=this.buf[this.pos+8];this.pos+=9;let b=u&16777215,l=u>>>24&255|(a&65535)<<8,y=a>>>16&65535|d<<
-16,p=0;for(let w=0;w<Pn.length;w+=3){let m=b-Pn[w+2]>>>31;m=(l-Pn[w+1]|0)-m>>>31,m=(y-Pn[w+0]|0)-m>>>31,p+=m}return p}berExp(u,a){let d=Math.trunc(u*1.4426950408889634),
-b=u-d*.6931471805599453,l=aa(b,a);l*=2147483648;let y=l|0;l=(l-y)*4294967296;let p=l|0;y=y<<1|p>>>31,p<<=1,d=(d|63-d>>>26)&63;let w=-(d>>>5)|0;p^=w&(p^y),y&=~w,
-d&=31,p=p>>>d|y<<31-d<<1,y>>>=d;for(let m=0;m<2;m++){for(let k=24;k>=0;k-=8){this.refill(1);let O=this.buf[this.pos++],B=y>>>k&255;if(O!==B)return O<B}y=p}return!1}samplerZ(u,a){
-let d=Math.floor(u),b=u-d,l=a*a*.5,y=a*Qo[this.logn];for(;;){let p=this.gaussian0();this.refill(1);let w=this.buf[this.pos++]&1,m=((p<<1)+1&-w)-p,k=m-b;if(k=k*k*
+16,p=0;for(let w=0;w<Yn.length;w+=3){let m=b-Yn[w+2]>>>31;m=(l-Yn[w+1]|0)-m>>>31,m=(y-Yn[w+0]|0)-m>>>31,p+=m}return p}berExp(u,a){let d=Math.trunc(u*1.4426950408889634),
+b=u-d*.6931471805599453,l=Li(b,a);l*=2147483648;let y=l|0;l=(l-y)*4294967296;let p=l|0;y=y<<1|p>>>31,p<<=1,d=(d|63-d>>>26)&63;let w=-(d>>>5)|0;p^=w&(p^y),y&=~w,
+d&=31,p=p>>>d|y<<31-d<<1,y>>>=d;for(let m=0;m<2;m++){for(let k=24;k>=0;k-=8){this.refill(1);let O=this.buf[this.pos++],v=y>>>k&255;if(O!==v)return O<v}y=p}return!1}samplerZ(u,a){
+let d=Math.floor(u),b=u-d,l=a*a*.5,y=a*df[this.logn];for(;;){let p=this.gaussian0();this.refill(1);let w=this.buf[this.pos++]&1,m=((p<<1)+1&-w)-p,k=m-b;if(k=k*k*
 l-p*p*.15086504887537272,this.berExp(k,y))return d+m}}splitFFT(u,a){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:a[0].re,im:0}],f1:[{re:a[0].im,im:0}]};let l=new Array(
-b),y=new Array(b),p=a;for(let w=0;w<b;w++){let m=p[(w<<1)+0],k=p[(w<<1)+1];l[w]=Q.scale(Q.add(m,k),.5),y[w]=Q.scale(Q.mul(Q.sub(m,k),Q.conj(un[w+d])),.5)}return{
+b),y=new Array(b),p=a;for(let w=0;w<b;w++){let m=p[(w<<1)+0],k=p[(w<<1)+1];l[w]=Z.scale(Z.add(m,k),.5),y[w]=Z.scale(Z.mul(Z.sub(m,k),Z.conj(hn[w+d])),.5)}return{
 f0:l,f1:y}}splitSelfAdjFFT(u,a){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:a[0].re,im:0}],f1:[{re:0,im:0}]};let l=new Array(b),y=new Array(b),p=a;for(let w=0;w<
-b;w++){let m=p[(w<<1)+0],k=p[(w<<1)+1];l[w]=Q.scale(Q.add(m,k),.5),y[w]=Q.scale(Q.scale(Q.conj(un[w+d]),Q.sub(m,k).re),.5)}return{f0:l,f1:y}}mergeFFT(u,a,d){let b=1<<
-u-1,l=b>>1;if(u===1)return[{re:a[0].re,im:d[0].re}];let y=new Array(2*l);for(let p=0;p<l;p++){let w=a[p],m=Q.mul(d[p],un[p+b]);y[(p<<1)+0]=Q.add(w,m),y[(p<<1)+1]=
-Q.sub(w,m)}return y}gramFFT(u,a){let{b01:d,b11:b}=this,l=1<<this.logn>>1,y=new Array(l),p=new Array(l),w=new Array(l);for(let m=0;m<l;m++){let k=u[m],O=d[m],B=a[m],
-R=b[m],K=Q.mul(k,Q.conj(B)),M=Q.mul(O,Q.conj(R));y[m]={re:Q.magSqSum(k,O),im:0},p[m]=Q.add(K,M),w[m]={re:Q.magSqSum(B,R),im:0}}return{g00:y,g01:p,g11:w}}ffsampRec(u,a,d,b,l,y){
-if(u===0){let ee=Math.sqrt(b[0].re)*ra[this.logn],ne=1/ee;if(!(ne>=Qo[this.logn]&&ne<=oa))throw new Error("invalid secretKey: sampler sigma out of range");let se=this.
-samplerZ(a[0].re,ee),ve=this.samplerZ(d[0].re,ee);return{t0:[{re:se,im:0}],t1:[{re:ve,im:0}]}}let{g00:p,g01:w,g11:m}=sa(u,b,l,y),{f0:k,f1:O}=this.splitSelfAdjFFT(
-u,p),{f0:B,f1:R}=this.splitSelfAdjFFT(u,m),{f0:K,f1:M}=this.splitFFT(u,d),{t0:I,t1:$}=this.ffsampRec(u-1,K,M,B,R,B),Y=this.mergeFFT(u,I,$),X=s.add(a,s.mul(w,s.sub(
-d,Y))),{f0:J,f1:fe}=this.splitFFT(u,X),{t0:he,t1:de}=this.ffsampRec(u-1,J,fe,k,O,k);return{t0:this.mergeFFT(u,he,de),t1:Y}}sample(u){let a=s.FFT(s.convSmall(u)),
-d=s.mulConst(s.mul(a,this.b11),ef),b=s.mulConst(s.mul(a,this.b01),$s);return this.shake.xofInto(this.shakeBuf),this.ctr=this.ctrView.getBigUint64(0,!0),this.ffsampRec(
-this.logn,d,b,this.g00,this.g01,this.g11)}}let V=(x,u,a,d=Ut)=>{_(u,void 0,"msg"),_(x,T.bytesLen,"secretKey");let b=d(40);_(b,40,"nonce");let l=v(b,u),y=d(48);_(
-y,48,"seed");try{let[p,w,m]=T.decode(x);try{let k=z(p,w,m),O=s.FFT(s.convSmall(w)),B=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(k)),K=s.FFT(s.neg(s.convSmall(
-m))),M=new W(n,y,O,B,R,K),I=new Int16Array(t);try{for(;;){let{t0:$,t1:Y}=M.sample(l),X=s.add(s.mul($,O),s.mul(Y,R)),J=s.mul($,B),fe=s.iFFT(X),he=s.iFFT(s.add(s.
-mul(Y,K),J)),de=t>>1,ie=0;for(let ne=0;ne<de;ne++){ie+=(l[ne]-(Math.round(fe[ne].re)|0))**2,ie+=(l[de+ne]-(Math.round(fe[ne].im)|0))**2;let se=-Math.round(he[ne].
-re);ie+=se*se,I[ne]=se&65535;let ve=-Math.round(he[ne].im);ie+=ve*ve,I[ne+de]=ve&65535}if(Ar($,Y,X,J,fe,he),!(ie<=tf[n]))continue;let ee=Jt(t).encode(I);if(ee.length>
-a){G(ee);continue}return{s2:ee,nonce:b,msg:u}}}finally{G(I),M.destroy(),Ar(O,B,R,K),G(k)}}finally{G(p,w,m)}}finally{G(y)}},oe=(x,u,a,d)=>{let b=Jt(t).decode(u),
-l=v(a,d),y=f.toMontgomery(f.ntt(S.decode(x))),p=f.intt(f.mul(f.ntt(c.decode(b)),y));return f.sub(p,l),f.isShort(c.encode(p),b)},ue=Object.freeze({type:"falcon"}),
-we=Object.freeze({seed:48,publicKey:S.bytesLen,secretKey:T.bytesLen}),ge=[...xr,"random"],le=(x={})=>{if(x=ot(x,ge),x.context!==void 0)throw new Error("context \
+b;w++){let m=p[(w<<1)+0],k=p[(w<<1)+1];l[w]=Z.scale(Z.add(m,k),.5),y[w]=Z.scale(Z.scale(Z.conj(hn[w+d]),Z.sub(m,k).re),.5)}return{f0:l,f1:y}}mergeFFT(u,a,d){let b=1<<
+u-1,l=b>>1;if(u===1)return[{re:a[0].re,im:d[0].re}];let y=new Array(2*l);for(let p=0;p<l;p++){let w=a[p],m=Z.mul(d[p],hn[p+b]);y[(p<<1)+0]=Z.add(w,m),y[(p<<1)+1]=
+Z.sub(w,m)}return y}gramFFT(u,a){let{b01:d,b11:b}=this,l=1<<this.logn>>1,y=new Array(l),p=new Array(l),w=new Array(l);for(let m=0;m<l;m++){let k=u[m],O=d[m],v=a[m],
+R=b[m],K=Z.mul(k,Z.conj(v)),M=Z.mul(O,Z.conj(R));y[m]={re:Z.magSqSum(k,O),im:0},p[m]=Z.add(K,M),w[m]={re:Z.magSqSum(v,R),im:0}}return{g00:y,g01:p,g11:w}}ffsampRec(u,a,d,b,l,y){
+if(u===0){let ee=Math.sqrt(b[0].re)*Ai[this.logn],ne=1/ee;if(!(ne>=df[this.logn]&&ne<=Ei))throw new Error("invalid secretKey: sampler sigma out of range");let se=this.
+samplerZ(a[0].re,ee),Be=this.samplerZ(d[0].re,ee);return{t0:[{re:se,im:0}],t1:[{re:Be,im:0}]}}let{g00:p,g01:w,g11:m}=Si(u,b,l,y),{f0:k,f1:O}=this.splitSelfAdjFFT(
+u,p),{f0:v,f1:R}=this.splitSelfAdjFFT(u,m),{f0:K,f1:M}=this.splitFFT(u,d),{t0:I,t1:$}=this.ffsampRec(u-1,K,M,v,R,v),Y=this.mergeFFT(u,I,$),V=s.add(a,s.mul(w,s.sub(
+d,Y))),{f0:X,f1:fe}=this.splitFFT(u,V),{t0:ye,t1:be}=this.ffsampRec(u-1,X,fe,k,O,k);return{t0:this.mergeFFT(u,ye,be),t1:Y}}sample(u){let a=s.FFT(s.convSmall(u)),
+d=s.mulConst(s.mul(a,this.b11),lf),b=s.mulConst(s.mul(a,this.b01),gi);return this.shake.xofInto(this.shakeBuf),this.ctr=this.ctrView.getBigUint64(0,!0),this.ffsampRec(
+this.logn,d,b,this.g00,this.g01,this.g11)}}let J=(x,u,a,d=Rt)=>{W(u,void 0,"msg"),W(x,T.bytesLen,"secretKey");let b=d(40);W(b,40,"nonce");let l=B(b,u),y=d(48);W(
+y,48,"seed");try{let[p,w,m]=T.decode(x);try{let k=z(p,w,m),O=s.FFT(s.convSmall(w)),v=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(k)),K=s.FFT(s.neg(s.convSmall(
+m))),M=new _(n,y,O,v,R,K),I=new Int16Array(t);try{for(;;){let{t0:$,t1:Y}=M.sample(l),V=s.add(s.mul($,O),s.mul(Y,R)),X=s.mul($,v),fe=s.iFFT(V),ye=s.iFFT(s.add(s.
+mul(Y,K),X)),be=t>>1,de=0;for(let ne=0;ne<be;ne++){de+=(l[ne]-(Math.round(fe[ne].re)|0))**2,de+=(l[be+ne]-(Math.round(fe[ne].im)|0))**2;let se=-Math.round(ye[ne].
+re);de+=se*se,I[ne]=se&65535;let Be=-Math.round(ye[ne].im);de+=Be*Be,I[ne+be]=Be&65535}if(Sr($,Y,V,X,fe,ye),!(de<=hf[n]))continue;let ee=Jt(t).encode(I);if(ee.length>
+a){G(ee);continue}return{s2:ee,nonce:b,msg:u}}}finally{G(I),M.destroy(),Sr(O,v,R,K),G(k)}}finally{G(p,w,m)}}finally{G(y)}},oe=(x,u,a,d)=>{let b=Jt(t).decode(u),
+l=B(a,d),y=f.toMontgomery(f.ntt(S.decode(x))),p=f.intt(f.mul(f.ntt(c.decode(b)),y));return f.sub(p,l),f.isShort(c.encode(p),b)},le=Object.freeze({type:"falcon"}),
+xe=Object.freeze({seed:48,publicKey:S.bytesLen,secretKey:T.bytesLen}),ge=[...dr,"random"],he=(x={})=>{if(x=ot(x,ge),x.context!==void 0)throw new Error("context \
 is not supported");if(x.random!==void 0&&typeof x.random!="function")throw new TypeError('"opts.random" expected function, got type='+typeof x.random);if(x.random!==
-void 0)return x.random;if(x.extraEntropy===void 0)return Ut;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;_(u,48,"opts.extraEntropy");let a=Lo(u);
-return(d=0)=>a.randomBytes(d)},xe=(x={})=>{if(ut(x).context!==void 0)throw new Error("context is not supported")},Be=Object.freeze({publicKeyCoder:Object.freeze(
-S),privateKeyCoder:Object.freeze(T),maxS2Len:e.maxS2Len}),Ae=Object.freeze({...we,signRand:48}),Ee=e.padded?Object.freeze({...Ae,signature:e.sigLen}):Ae,ke=x=>{
-let u=x===void 0;u&&(x=Ut(48)),_(x,48,"seed");let[a,d,b,l,y]=new i(n,x).generate(),p=T.encode([a,d,b]),w=S.encode(y);return u&&G(x),G(a,d,b,l),{publicKey:w,secretKey:p}},
-ae=x=>{_(x,T.bytesLen,"secretKey");let[u,a,d]=T.decode(x);try{let b=D(u,a);return G(u,a,d),S.encode(b)}catch(b){throw G(u,a,d),b}},Ye=(x,u,a={})=>{let{s2:d,nonce:b}=V(
-u,x,e.maxS2Len,le(a));return N(n).encode({nonce:b,s2:d})},st=(x,u,a,d={})=>{xe(d),_(x,void 0,"signature"),_(u,void 0,"msg"),_(a,void 0,"publicKey");try{let{s2:b,
-nonce:l}=N(n).decode(x);return oe(a,b,l,u)}catch{return!1}},He=Object.freeze({info:ue,lengths:Ae,keygen:ke,getPublicKey:ae,seal(x,u,a={}){let{s2:d,nonce:b}=V(u,
-x,e.maxS2Len,le(a));return H.encode({msg:x,nonce:b,s2:d})},open(x,u,a={}){xe(a),_(x,void 0,"signature"),_(u,void 0,"publicKey");let d=We(x),b=We(u);try{let l;try{
-let{s2:y,nonce:p,msg:w}=H.decode(d);oe(b,y,p,w)&&(l=w)}catch(y){throw new Error("invalid signature",{cause:y})}if(l===void 0)throw new Error("invalid signature");
-return We(l)}finally{G(d,b)}}}),L={info:ue,lengths:Ee,attached:He,keygen:ke,getPublicKey:ae,sign:Ye,verify:st};return L.__test=Be,Object.freeze(L)}var da={N:512,
-padded:!1,sigLen:666,fgBits:6,FGBits:8,paddedLen:625};var of=ia({...da,padded:!0,maxS2Len:625});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var ff=Object.freeze(["extraEntropy","externalMu"]),ba=Object.freeze(["externalMu"]);
-function cf(e,t){let n=Hn(e,t);return n.externalMu!==void 0&&Co(n.externalMu,"opts.externalMu"),n}var be=256,Tt=8380417,ua=1753,la=8347681,Mt=13,Br=Math.floor((Tt-
-1)/88)|0,vr=Math.floor((Tt-1)/32)|0,ha=Object.freeze({2:Object.freeze({K:4,L:4,D:Mt,GAMMA1:2**17,GAMMA2:Br,TAU:39,ETA:2,OMEGA:80}),3:Object.freeze({K:6,L:5,D:Mt,
-GAMMA1:2**19,GAMMA2:vr,TAU:49,ETA:4,OMEGA:55}),5:Object.freeze({K:8,L:7,D:Mt,GAMMA1:2**19,GAMMA2:vr,TAU:60,ETA:2,OMEGA:75})}),qe=e=>new Int32Array(e),ce=Dn({N:be,
-Q:Tt,F:la,ROOT_OF_UNITY:ua,newPoly:qe,isKyber:!1,brvBits:8}),sf=e=>e,ln=(e,t=sf,n=sf)=>ce.bitsCoder(e,{encode:r=>t(n(r)),decode:r=>n(t(r))}),Et=(e,t)=>{let n=e,
-r=t;for(let o=0;o<n.length;o++)n[o]=ce.mod(n[o]+r[o]);return n},af=(e,t)=>{let n=e,r=t;for(let o=0;o<n.length;o++)n[o]=ce.mod(n[o]-r[o]);return n},ya=e=>{let t=e;
-for(let n=0;n<be;n++)t[n]<<=Mt;return t},hn=(e,t)=>{let n=e;for(let r=0;r<be;r++)if(Math.abs(ce.smod(n[r]))>=t)return!0;return!1},kt=(e,t)=>{let n=e,r=t,o=qe(be);
-for(let f=0;f<n.length;f++)o[f]=ce.mod(n[f]*r[f]);return o};function Kn(e){let t=e,n=qe(be);for(let r=0;r<be;){let o=t();if(o.length%3)throw new Error("RejNTTPo\
-ly: unaligned block");for(let f=0;r<be&&f<=o.length-3;f+=3){let c=(o[f+0]|o[f+1]<<8|o[f+2]<<16)&8388607;c<Tt&&(n[r++]=c)}}return n}function pa(e){let t=e,{K:n,L:r,
-GAMMA1:o,GAMMA2:f,TAU:c,ETA:s,OMEGA:i}=t,{CRH_BYTES:h,TR_BYTES:A,C_TILDE_BYTES:g,XOF128:E,XOF256:T,securityLevel:S}=t;if(![2,4].includes(s))throw new Error("Wro\
-ng ETA");if(![1<<17,1<<19].includes(o))throw new Error("Wrong GAMMA1");if(![Br,vr].includes(f))throw new Error("Wrong GAMMA2");let U=c*s,F=L=>{let x=ce.mod(L),u=ce.
-smod(x,2*f)|0;return x-u===Tt-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*f))|0,r0:u}},j=L=>F(L).r1,Z=L=>F(L).r0,C=(L,x)=>L<=f||L>Tt-f||L===Tt-f&&x===0?0:1,N=Math.
-floor((Tt-1)/(2*f)),H=(L,x)=>{let{r1:u,r0:a}=F(x);return L===1?a>0?ce.mod(u+1,N)|0:ce.mod(u-1,N)|0:u|0},P=L=>{let x=ce.mod(L),u=ce.smod(x,2**Mt)|0;return{r1:Math.
-floor((x-u)/2**Mt)|0,r0:u}},D={bytesLen:i+n,encode:L=>{let x=L;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(i+n);for(let a=0,d=0;a<
-n;a++){for(let b=0;b<be;b++)x[a][b]!==0&&(u[d++]=b);u[i+a]=d}return u},decode:L=>{let x=[],u=0;for(let a=0;a<n;a++){let d=qe(be);if(L[i+a]<u||L[i+a]>i)return!1;
-for(let b=u;b<L[i+a];b++){if(b>u&&L[b]<=L[b-1])return!1;d[L[b]]=1}u=L[i+a],x.push(d)}for(let a=u;a<i;a++)if(L[a]!==0)return!1;return x}},z=ln(s===2?3:4,L=>s-L,L=>{
-if(!(-s<=L&&L<=s))throw new Error(`malformed key s1/s3 ${L} outside of ETA range [${-s}, ${s}]`);return L}),v=ln(13,L=>(1<<Mt-1)-L),W=ln(10),V=ln(o===1<<17?18:20,
-L=>ce.smod(o-L)),oe=ln(f===Br?6:4),ue=ft(oe,n),we=Ie("publicKey",32,ft(W,n)),ge=Ie("secretKey",32,32,A,ft(z,r),ft(z,n),ft(v,n)),le=Ie("signature",g,ft(V,r),D),xe=s===
-2?L=>L<15?2-L%5:!1:L=>L<9?4-L:!1;function Be(L){let x=L,u=qe(be);for(let a=0;a<be;){let d=x();for(let b=0;a<be&&b<d.length;b+=1){let l=xe(d[b]&15),y=xe(d[b]>>4&
-15);l!==!1&&(u[a++]=l),a<be&&y!==!1&&(u[a++]=y)}}return u}let Ae=L=>{let x=qe(be),u=Oe.create({}).update(L),a=new Uint8Array(Oe.blockLen);u.xofInto(a);let d=a.slice(
-0,8);for(let b=be-c,l=8,y=0,p=0;b<be;b++){let w=b+1;for(;w>b;)w=a[l++],!(l<Oe.blockLen)&&(u.xofInto(a),l=0);x[b]=x[w],x[w]=1-((d[y]>>p++&1)<<1),p>=8&&(y++,p=0)}
-return x},Ee=L=>{let x=L,u=qe(be),a=qe(be);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=P(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},ke=(L,x)=>{let u=L,a=x;for(let d=0;d<
-be;d++)u[d]=H(a[d],u[d]);return u},ae=(L,x)=>{let u=L,a=x,d=qe(be),b=0;for(let l=0;l<be;l++){let y=C(u[l],a[l]);d[l]=y,b+=y}return{v:d,cnt:b}},Ye=32,st=Ie("seed",
-32,64,32),He=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:ge.bytesLen,publicKey:we.bytesLen,seed:32,signature:le.
-bytesLen,signRand:Ye}),keygen:L=>{let x=new Uint8Array(34),u=L===void 0;u&&(L=Wt(32)),Xe(L,32,"seed"),x.set(L),u&&G(L),x[32]=n,x[33]=r;let[a,d,b]=st.decode(Oe(x,
-{dkLen:st.bytesLen})),l=T(d),y=[];for(let I=0;I<r;I++)y.push(Be(l.get(I&255,I>>8&255)));let p=[];for(let I=r;I<r+n;I++)p.push(Be(l.get(I&255,I>>8&255)));let w=y.
-map(I=>ce.NTT.encode(I.slice())),m=[],k=[],O=E(a),B=qe(be);for(let I=0;I<n;I++){G(B);for(let X=0;X<r;X++){let J=Kn(O.get(X,I));Et(B,kt(J,w[X]))}ce.NTT.decode(B);
-let{r0:$,r1:Y}=Ee(Et(B,p[I]));m.push($),k.push(Y)}let R=we.encode([a,k]),K=Oe(R,{dkLen:A}),M=ge.encode([a,b,K,y,p,m]);return O.clean(),l.clean(),G(a,d,b,y,p,w,B,
-m,k,K,x),{publicKey:R,secretKey:M}},getPublicKey:L=>{let[x,u,a,d,b,l]=ge.decode(L),y=E(x),p=d.map(k=>ce.NTT.encode(k.slice())),w=[],m=qe(be);for(let k=0;k<n;k++){
-m.fill(0);for(let B=0;B<r;B++){let R=Kn(y.get(B,k));Et(m,kt(R,p[B]))}ce.NTT.decode(m),Et(m,b[k]);let{r1:O}=Ee(m);w.push(O)}return y.clean(),G(m,p,l,d,b),we.encode(
-[x,w])},sign:(L,x,u={})=>{u=ot(u,ff),u=cf(u,ff);let{extraEntropy:a,externalMu:d=!1}=u;d&&Xe(L,h,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
-Wt(Ye):a;Xe(l,32,"extraEntropy");let y=(()=>{try{return ge.decode(x)}catch(Y){throw b&&G(l),Y}})(),[p,w,m,k,O,B]=y,R=[],K=E(p);for(let Y=0;Y<n;Y++){let X=[];for(let J=0;J<
-r;J++)X.push(Kn(K.get(J,Y)));R.push(X)}K.clean();for(let Y=0;Y<r;Y++)ce.NTT.encode(k[Y]);for(let Y=0;Y<n;Y++)ce.NTT.encode(O[Y]),ce.NTT.encode(B[Y]);let M=d?L:Oe.
-create({dkLen:h}).update(m).update(L).digest(),I=Oe.create({dkLen:h}).update(w).update(l).update(M).digest();b&&G(l),Xe(I,h);let $=T(I,V.bytesLen);e:for(let Y=0;;){
-let X=[];for(let te=0;te<r;te++,Y++)X.push(V.decode($.get(Y&255,Y>>8)()));let J=X.map(te=>ce.NTT.encode(te.slice())),fe=[];for(let te=0;te<n;te++){let me=qe(be);
-for(let Re=0;Re<r;Re++)Et(me,kt(R[te][Re],J[Re]));ce.NTT.decode(me),fe.push(me)}let he=fe.map(te=>te.map(j)),de=Oe.create({dkLen:g}).update(M).update(ue.encode(
-he)).digest(),ie=ce.NTT.encode(Ae(de)),ee=k.map(te=>kt(te,ie));for(let te=0;te<r;te++)if(Et(ce.NTT.decode(ee[te]),X[te]),hn(ee[te],o-U)){G(de,ee,ie,he,fe,J,X);continue e}
-let ne=0,se=[];for(let te=0;te<n;te++){let me=ce.NTT.decode(kt(O[te],ie)),Re=af(fe[te],me).map(Z);if(hn(Re,f-U)){G(de,ee,ie,he,fe,J,X,se,me,Re);continue e}let Ue=ce.
-NTT.decode(kt(B[te],ie));if(hn(Ue,f)){G(de,ee,ie,he,fe,J,X,se,me,Re,Ue);continue e}Et(Re,Ue);let Ot=ae(Re,he[te]);se.push(Ot.v),ne+=Ot.cnt}if(ne>i){G(de,ee,ie,he,
-fe,J,X,se);continue}$.clean();let ve=le.encode([de,ee,se]);return G(de,ee,se,ie,he,fe,J,X,I,k,O,B,...R),d||G(M),ve}throw new Error("Unreachable code path reache\
-d, report this error")},verify:(L,x,u,a={})=>{a=cf(a,ba);let{externalMu:d=!1}=a;d&&Xe(x,h,"mu");let[b,l]=we.decode(u),y=Oe(u,{dkLen:A});if(L.length!==le.bytesLen)
-return!1;let[p,w,m]=le.decode(L);if(m===!1)return!1;for(let I=0;I<r;I++)if(hn(w[I],o-U))return!1;let k=d?x:Oe.create({dkLen:h}).update(y).update(x).digest(),O=ce.
-NTT.encode(Ae(p)),B=w.map(I=>I.slice());for(let I=0;I<r;I++)ce.NTT.encode(B[I]);let R=[],K=E(b);for(let I=0;I<n;I++){let $=kt(ce.NTT.encode(ya(l[I])),O),Y=qe(be);
-for(let J=0;J<r;J++){let fe=Kn(K.get(J,I));Et(Y,kt(fe,B[J]))}let X=ce.NTT.decode(af(Y,$));R.push(ke(X,m[I]))}K.clean();let M=Oe.create({dkLen:g}).update(k).update(
-ue.encode(R)).digest();for(let I of m)if(!(I.reduce((Y,X)=>Y+X,0)<=i))return!1;for(let I of w)if(hn(I,o-U))return!1;return an(p,M)}});return Object.freeze({info:Object.
-freeze({type:"ml-dsa"}),internal:He,securityLevel:S,keygen:He.keygen,lengths:He.lengths,getPublicKey:He.getPublicKey,sign:(L,x,u={})=>{u=ot(u);let a=qt(L,u.context),
-d=He.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return G(a),d},verify:(L,x,u,a={})=>(a=ut(a),Xe(L,void 0,"signature"),He.verify(L,qt(x,a.context),u,{
-externalMu:!1})),prehash:L=>{dn(L,S);let x=L;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:S,lengths:He.lengths,keygen:He.keygen,getPublicKey:He.
-getPublicKey,sign:(u,a,d={})=>{d=ot(d);let b=Gt(x,u,d.context),l=He.sign(b,a,{extraEntropy:d.extraEntropy,externalMu:!1});return G(b),l},verify:(u,a,d,b={})=>(b=
-ut(b),Xe(u,void 0,"signature"),He.verify(u,Gt(x,a,b.context),d,{externalMu:!1}))})}})}var df=pa({...ha[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:Wo,XOF256:qo,securityLevel:192});var Yn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(Un(t),_(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
+void 0)return x.random;if(x.extraEntropy===void 0)return Rt;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;W(u,48,"opts.extraEntropy");let a=ef(u);
+return(d=0)=>a.randomBytes(d)},Ae=(x={})=>{if(ut(x).context!==void 0)throw new Error("context is not supported")},ve=Object.freeze({publicKeyCoder:Object.freeze(
+S),privateKeyCoder:Object.freeze(T),maxS2Len:e.maxS2Len}),Ee=Object.freeze({...xe,signRand:48}),ke=e.padded?Object.freeze({...Ee,signature:e.sigLen}):Ee,Te=x=>{
+let u=x===void 0;u&&(x=Rt(48)),W(x,48,"seed");let[a,d,b,l,y]=new i(n,x).generate(),p=T.encode([a,d,b]),w=S.encode(y);return u&&G(x),G(a,d,b,l),{publicKey:w,secretKey:p}},
+ae=x=>{W(x,T.bytesLen,"secretKey");let[u,a,d]=T.decode(x);try{let b=H(u,a);return G(u,a,d),S.encode(b)}catch(b){throw G(u,a,d),b}},Ye=(x,u,a={})=>{let{s2:d,nonce:b}=J(
+u,x,e.maxS2Len,he(a));return N(n).encode({nonce:b,s2:d})},it=(x,u,a,d={})=>{Ae(d),W(x,void 0,"signature"),W(u,void 0,"msg"),W(a,void 0,"publicKey");try{let{s2:b,
+nonce:l}=N(n).decode(x);return oe(a,b,l,u)}catch{return!1}},He=Object.freeze({info:le,lengths:Ee,keygen:Te,getPublicKey:ae,seal(x,u,a={}){let{s2:d,nonce:b}=J(u,
+x,e.maxS2Len,he(a));return D.encode({msg:x,nonce:b,s2:d})},open(x,u,a={}){Ae(a),W(x,void 0,"signature"),W(u,void 0,"publicKey");let d=_e(x),b=_e(u);try{let l;try{
+let{s2:y,nonce:p,msg:w}=D.decode(d);oe(b,y,p,w)&&(l=w)}catch(y){throw new Error("invalid signature",{cause:y})}if(l===void 0)throw new Error("invalid signature");
+return _e(l)}finally{G(d,b)}}}),L={info:le,lengths:ke,attached:He,keygen:Te,getPublicKey:ae,sign:Ye,verify:it};return L.__test=ve,Object.freeze(L)}var Bi={N:512,
+padded:!1,sigLen:666,fgBits:6,FGBits:8,paddedLen:625};var gf=vi({...Bi,padded:!0,maxS2Len:625});var zn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(Cn(t),W(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
 update!="function")throw new Error("expected Hash instance");this.blockLen=this.iHash.blockLen,this.outputLen=this.iHash.outputLen;let r=this.blockLen,o=new Uint8Array(
 r);o.set(n.length>r?t.create().update(n).digest():n);for(let f=0;f<o.length;f++)o[f]^=54;this.iHash.update(o),this.oHash=t.create();for(let f=0;f<o.length;f++)o[f]^=
-106;this.oHash.update(o),mt(o)}update(t){return it(this),this.iHash.update(t),this}digestInto(t){it(this),Kt(t,this),this.finished=!0;let n=t.subarray(0,this.outputLen);
+106;this.oHash.update(o),wt(o)}update(t){return at(this),this.iHash.update(t),this}digestInto(t){at(this),Yt(t,this),this.finished=!0;let n=t.subarray(0,this.outputLen);
 this.iHash.digestInto(n),this.oHash.update(n),this.oHash.digestInto(n),this.destroy()}digest(){let t=new Uint8Array(this.oHash.outputLen);return this.digestInto(
 t),t}_cloneInto(t){t||=Object.create(Object.getPrototypeOf(this),{});let{oHash:n,iHash:r,finished:o,destroyed:f,blockLen:c,outputLen:s,canXOF:i}=this;return t=t,
 t.finished=o,t.destroyed=f,t.blockLen=c,t.outputLen=s,t.canXOF=i,t.oHash=n._cloneInto(t.oHash),t.iHash=r._cloneInto(t.iHash),t}clone(){return this._cloneInto()}destroy(){
-this.destroyed=!0,this.oHash.destroy(),this.iHash.destroy()}},bf=(()=>{let e=((t,n,r)=>new Yn(t,n).update(r).digest());return e.create=(t,n)=>new Yn(t,n),e})();function uf(e,t,n){return e&t^~e&n}function lf(e,t,n){return e&t^e&n^t&n}var zn=class{blockLen;outputLen;canXOF=!1;padOffset;isLE;buffer;view;finished=!1;length=0;pos=0;destroyed=!1;constructor(t,n,r,o){
-this.blockLen=t,this.outputLen=n,this.padOffset=r,this.isLE=o,this.buffer=new Uint8Array(t),this.view=dt(this.buffer)}update(t){it(this),_(t);let{view:n,buffer:r,
+this.destroyed=!0,this.oHash.destroy(),this.iHash.destroy()}},mf=(()=>{let e=((t,n,r)=>new zn(t,n).update(r).digest());return e.create=(t,n)=>new zn(t,n),e})();function wf(e,t,n){return e&t^~e&n}function xf(e,t,n){return e&t^e&n^t&n}var Wn=class{blockLen;outputLen;canXOF=!1;padOffset;isLE;buffer;view;finished=!1;length=0;pos=0;destroyed=!1;constructor(t,n,r,o){
+this.blockLen=t,this.outputLen=n,this.padOffset=r,this.isLE=o,this.buffer=new Uint8Array(t),this.view=dt(this.buffer)}update(t){at(this),W(t);let{view:n,buffer:r,
 blockLen:o}=this,f=t.length,c=!1;for(let s=0;s<f;){let i=Math.min(o-this.pos,f-s);if(i===o){let h=dt(t);for(;o<=f-s;s+=o)this.process(h,s);c=!0;continue}r.set(s===
 0&&i===f?t:t.subarray(s,s+i),this.pos),this.pos+=i,s+=i,this.pos===o&&(this.process(n,0),this.pos=0,c=!0)}return this.length+=t.length,c&&this.roundClean(),this}digestInto(t){
-it(this),Kt(t,this),this.finished=!0;let{buffer:n,view:r,blockLen:o,isLE:f}=this,{pos:c}=this;n[c++]=128,n.fill(0,c),this.padOffset>o-c&&(this.process(r,0),n.fill(
-0)),ro(r,o-8,this.length*8,f),this.process(r,0),this.roundClean();let s=t===n?r:dt(t),i=this.outputLen,h=i/4,A=this.get();if(i%4||h>A.length)throw new Error("in\
+at(this),Yt(t,this),this.finished=!0;let{buffer:n,view:r,blockLen:o,isLE:f}=this,{pos:c}=this;n[c++]=128,n.fill(0,c),this.padOffset>o-c&&(this.process(r,0),n.fill(
+0)),co(r,o-8,this.length*8,f),this.process(r,0),this.roundClean();let s=t===n?r:dt(t),i=this.outputLen,h=i/4,A=this.get();if(i%4||h>A.length)throw new Error("in\
 valid outputLen");for(let g=0;g<h;g++)s.setUint32(4*g,A[g],f)}digest(){let{buffer:t,outputLen:n}=this;this.digestInto(t);let r=t.slice(0,n);return this.destroy(),
 r}_cloneIntoMeta(t){let{buffer:n,length:r,finished:o,destroyed:f,pos:c}=this;return t.destroyed=f,t.finished=o,t.length=r,t.pos=c,c&&t.buffer.set(n),t}clone(){return this.
-_cloneInto()}},hf=Uint32Array.from([1779033703,3144134277,1013904242,2773480762,1359893119,2600822924,528734635,1541459225]);var ga=Uint32Array.from([1116352408,1899447441,3049323471,3921009573,961987163,1508970993,2453635748,2870763221,3624381080,310598401,607225278,1426881987,1925078388,
+_cloneInto()}},Af=Uint32Array.from([1779033703,3144134277,1013904242,2773480762,1359893119,2600822924,528734635,1541459225]);var Oi=Uint32Array.from([1116352408,1899447441,3049323471,3921009573,961987163,1508970993,2453635748,2870763221,3624381080,310598401,607225278,1426881987,1925078388,
 2162078206,2614888103,3248222580,3835390401,4022224774,264347078,604807628,770255983,1249150122,1555081692,1996064986,2554220882,2821834349,2952996808,3210313671,
 3336571891,3584528711,113926993,338241895,666307205,773529912,1294757372,1396182291,1695183700,1986661051,2177026350,2456956037,2730485921,2820302411,3259730800,
 3345764771,3516065817,3600352804,4094571909,275423344,430227734,506948616,659060556,883997877,958139571,1322822218,1537002063,1747873779,1955562222,2024104815,2227730452,
-2361852424,2428436474,2756734187,3204031479,3329325298]),St=new Uint32Array(64),Or=class extends zn{A=0;B=0;C=0;D=0;E=0;F=0;G=0;H=0;constructor(t,n){super(64,t,
+2361852424,2428436474,2756734187,3204031479,3329325298]),Lt=new Uint32Array(64),Ur=class extends Wn{A=0;B=0;C=0;D=0;E=0;F=0;G=0;H=0;constructor(t,n){super(64,t,
 8,!1),this.A=n[0]|0,this.B=n[1]|0,this.C=n[2]|0,this.D=n[3]|0,this.E=n[4]|0,this.F=n[5]|0,this.G=n[6]|0,this.H=n[7]|0}get(){let{A:t,B:n,C:r,D:o,E:f,F:c,G:s,H:i}=this;
 return[t,n,r,o,f,c,s,i]}set(t,n,r,o,f,c,s,i){this.A=t|0,this.B=n|0,this.C=r|0,this.D=o|0,this.E=f|0,this.F=c|0,this.G=s|0,this.H=i|0}_cloneInto(t){return(t||=new this.
-constructor).set(...this.get()),this._cloneIntoMeta(t)}process(t,n){for(let g=0;g<16;g++,n+=4)St[g]=t.getUint32(n,!1);for(let g=16;g<64;g++){let E=St[g-15],T=St[g-
-2],S=Ze(E,7)^Ze(E,18)^E>>>3,U=Ze(T,17)^Ze(T,19)^T>>>10;St[g]=U+St[g-7]+S+St[g-16]|0}let{A:r,B:o,C:f,D:c,E:s,F:i,G:h,H:A}=this;for(let g=0;g<64;g++){let E=Ze(s,6)^
-Ze(s,11)^Ze(s,25),T=A+E+uf(s,i,h)+ga[g]+St[g]|0,U=(Ze(r,2)^Ze(r,13)^Ze(r,22))+lf(r,o,f)|0;A=h,h=i,i=s,s=c+T|0,c=f,f=o,o=r,r=T+U|0}r=r+this.A|0,o=o+this.B|0,f=f+
-this.C|0,c=c+this.D|0,s=s+this.E|0,i=i+this.F|0,h=h+this.G|0,A=A+this.H|0,this.set(r,o,f,c,s,i,h,A)}roundClean(){mt(St)}destroy(){this.destroyed=!0,this.set(0,0,
-0,0,0,0,0,0),mt(this.buffer)}},Ir=class extends Or{constructor(){super(32,hf)}};var Nt=nn(()=>new Ir,Yt(1));/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var ma=Object.freeze(["extraEntropy"]),wa=Object.freeze([]),xa=Object.freeze({"128f":Object.
+constructor).set(...this.get()),this._cloneIntoMeta(t)}process(t,n){for(let g=0;g<16;g++,n+=4)Lt[g]=t.getUint32(n,!1);for(let g=16;g<64;g++){let E=Lt[g-15],T=Lt[g-
+2],S=$e(E,7)^$e(E,18)^E>>>3,U=$e(T,17)^$e(T,19)^T>>>10;Lt[g]=U+Lt[g-7]+S+Lt[g-16]|0}let{A:r,B:o,C:f,D:c,E:s,F:i,G:h,H:A}=this;for(let g=0;g<64;g++){let E=$e(s,6)^
+$e(s,11)^$e(s,25),T=A+E+wf(s,i,h)+Oi[g]+Lt[g]|0,U=($e(r,2)^$e(r,13)^$e(r,22))+xf(r,o,f)|0;A=h,h=i,i=s,s=c+T|0,c=f,f=o,o=r,r=T+U|0}r=r+this.A|0,o=o+this.B|0,f=f+
+this.C|0,c=c+this.D|0,s=s+this.E|0,i=i+this.F|0,h=h+this.G|0,A=A+this.H|0,this.set(r,o,f,c,s,i,h,A)}roundClean(){wt(Lt)}destroy(){this.destroyed=!0,this.set(0,0,
+0,0,0,0,0,0),wt(this.buffer)}},Cr=class extends Ur{constructor(){super(32,Af)}};var Dt=nn(()=>new Cr,zt(1));/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Ii=Object.freeze(["extraEntropy"]),Ui=Object.freeze([]),Ci=Object.freeze({"128f":Object.
 freeze({W:16,N:16,H:66,D:22,K:33,A:6,securityLevel:128}),"128s":Object.freeze({W:16,N:16,H:63,D:7,K:14,A:12,securityLevel:128}),"192f":Object.freeze({W:16,N:24,
 H:66,D:22,K:33,A:8,securityLevel:192}),"192s":Object.freeze({W:16,N:24,H:63,D:7,K:17,A:14,securityLevel:192}),"256f":Object.freeze({W:16,N:32,H:68,D:17,K:35,A:9,
-securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityLevel:256})}),Ne={WOTS:0,WOTSPK:1,HASHTREE:2,FORSTREE:3,FORSPK:4,WOTSPRF:5,FORSPRF:6},
-Ur=(e,t)=>{let n=et(t);return r=>{let o=new Uint32Array(e);for(let f=0,c=0,s=0,i=0;f<e;f++){for(;s<t;)i=i<<8|r[c++],s+=8;s-=t,o[f]=i>>>s&n}return o}},yf=BigInt(
-1),Aa=BigInt(8),Ea=BigInt(255);function Cr(e){return(yf<<BigInt(e))-yf}function ka(e,t){let n=t,{N:r,W:o,H:f,D:c,K:s,A:i,securityLevel:h}=e,A=n.getContext(e);if(o!==
-16)throw new Error("Unsupported Winternitz parameter");let g=4,E=Math.floor(8*r/g),T=r<=8?2:r<=136?3:4,S=Math.floor(f/c),U=E+T,F=22,j=0,Z=1,C=9,N=12,H=13,P=17,D=18,
-z=21;n.isCompressed||(F=32,j+=3,Z+=7,C+=10,N+=10,H+=10,P+=10,D+=10,z+=10);let v=(a,d=new Uint8Array(F))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
+securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityLevel:256})}),De={WOTS:0,WOTSPK:1,HASHTREE:2,FORSTREE:3,FORSPK:4,WOTSPRF:5,FORSPRF:6},
+Rr=(e,t)=>{let n=et(t);return r=>{let o=new Uint32Array(e);for(let f=0,c=0,s=0,i=0;f<e;f++){for(;s<t;)i=i<<8|r[c++],s+=8;s-=t,o[f]=i>>>s&n}return o}},Ef=BigInt(
+1),Ri=BigInt(8),Fi=BigInt(255);function Fr(e){return(Ef<<BigInt(e))-Ef}function Mi(e,t){let n=t,{N:r,W:o,H:f,D:c,K:s,A:i,securityLevel:h}=e,A=n.getContext(e);if(o!==
+16)throw new Error("Unsupported Winternitz parameter");let g=4,E=Math.floor(8*r/g),T=r<=8?2:r<=136?3:4,S=Math.floor(f/c),U=E+T,F=22,j=0,Q=1,C=9,N=12,D=13,P=17,H=18,
+z=21;n.isCompressed||(F=32,j+=3,Q+=7,C+=10,N+=10,D+=10,P+=10,H+=10,z+=10);let B=(a,d=new Uint8Array(F))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
 a,"height")?a.height:void 0,y=Object.hasOwn(a,"tree")?a.tree:void 0,p=Object.hasOwn(a,"layer")?a.layer:void 0,w=Object.hasOwn(a,"index")?a.index:void 0,m=Object.
-hasOwn(a,"chain")?a.chain:void 0,k=Object.hasOwn(a,"hash")?a.hash:void 0,O=Object.hasOwn(a,"keypair")?a.keypair:void 0,B=Object.hasOwn(a,"subtreeAddr")?a.subtreeAddr:
+hasOwn(a,"chain")?a.chain:void 0,k=Object.hasOwn(a,"hash")?a.hash:void 0,O=Object.hasOwn(a,"keypair")?a.keypair:void 0,v=Object.hasOwn(a,"subtreeAddr")?a.subtreeAddr:
 void 0,R=Object.hasOwn(a,"keypairAddr")?a.keypairAddr:void 0;if(l!==void 0&&(d[P]=l),p!==void 0&&(d[j]=p),b!==void 0&&(d[C]=b),m!==void 0&&(d[P]=m),k!==void 0&&
-(d[z]=k),w!==void 0&&(d[D+0]=w>>>24,d[D+1]=w>>>16,d[D+2]=w>>>8,d[D+3]=w),B&&d.set(B.subarray(0,Z+8)),y!==void 0){let K=y;for(let M=7;M>=0;M--,K>>=Aa)d[Z+M]=Number(
-K&Ea)}return O!==void 0&&(d[H]=O,S>8&&(d[N]=O>>>8)),R&&(d.set(R.subarray(0,Z+8)),d[H]=R[H],S>8&&(d[N]=R[N])),d},W=Ur(T,g),V=a=>{let d=Ur(E,g)(a),b=0;for(let p=0;p<
-d.length;p++)b+=o-1-d[p];b<<=(8-T*g%8)%8;let l=W(Ho(b,Math.ceil(T*g/8))),y=new Uint32Array(U);return y.set(d),y.set(l,d.length),y},oe=Ur(s,i),ue=S*(c-1),we=S,ge=Ie(
-"hashedMessage",Math.ceil(i*s/8),Math.ceil(ue/8),Math.ceil(S/8)),le=(a,d,b,l)=>{let p=l.Hmsg(a,d,b,ge.bytesLen),[w,m,k]=ge.decode(p),O=yr(m)&Cr(ue),B=Number(yr(
-k))&et(we);return{tree:O,leafIdx:B,md:w}},xe=(a,d)=>function(l,y,p,w,m){let k=l,O=d,B=(1<<a)-1,R=new Uint8Array(a*r),K=new Uint8Array(a*r),M=new Uint8Array(2*r),
-I=M.subarray(0,r),$=M.subarray(r);for(let Y=0;;Y++){let X=Y+p;$.set(O(y,X,k,m));let J=0;for(let fe=Y,he=p,de=y;;J++,fe>>>=1,de>>>=1,he>>>=1){if(J===a)return{root:$,
-authPath:K};if((fe^de)===1&&K.subarray(J*r).set($),(fe&1)===0&&Y<B)break;v({height:J+1,index:(fe>>1)+(he>>1)},w),I.set(R.subarray(J*r).subarray(0,r)),$.set(k.thashN(
-2,M,w))}R.subarray(J*r).set($)}throw new Error("Unreachable code path reached, report this error")},Be=xe(S,(a,d,b,l)=>{let y=b,p=new Uint8Array(U*r),w=d===a?0:
--1>>>0;v({keypair:d},l.leafAddr),v({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let k=l.wotsSteps[m]|w,O=p.subarray(m*r,(m+1)*r);v({chain:m,hash:0,type:Ne.WOTSPRF},
-l.leafAddr),O.set(y.PRFaddr(l.leafAddr)),v({type:Ne.WOTS},l.leafAddr);for(let B=0;B===k&&l.wotsSig.subarray(m*r).set(O),B!==o-1;B++)v({hash:B},l.leafAddr),O.set(
-y.thash1(O,l.leafAddr))}return y.thashN(U,p,l.pkAddr)}),Ae=xe(i,(a,d,b,l)=>{let y=b;v({type:Ne.FORSPRF,index:d},l);let p=y.PRFaddr(l);return v({type:Ne.FORSTREE},
-l),y.thash1(p,l)}),Ee=(a,d,b,l,y=new Uint8Array(r))=>{v({type:Ne.HASHTREE},b);let p={wotsSig:new Uint8Array(L.bytesLen),wotsSteps:V(y),leafAddr:v({subtreeAddr:d}),
-pkAddr:v({type:Ne.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=Be(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},ke=(a,d,b,l,y,p,w)=>{let m=p,
-k=new Uint8Array(2*r),O=k.subarray(0,r),B=k.subarray(r,2*r);(d&1)!==0?(B.set(a.subarray(0,r)),O.set(l.subarray(0,r))):(O.set(a.subarray(0,r)),B.set(l.subarray(0,
-r))),d>>>=1,b>>>=1;for(let R=0;R<y-1;R++,d>>=1,b>>=1){v({height:R+1,index:d+b},w);let K=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(B.set(m.thashN(2,k,w)),O.set(K)):
-(k.set(m.thashN(2,k,w)),B.set(K))}return v({height:y,index:d+b},w),m.thashN(2,k,w)},ae=Ie("seed",r,r,r),Ye=Ie("publicKey",r,r),st=Ie("secretKey",r,r,Ye.bytesLen),
+(d[z]=k),w!==void 0&&(d[H+0]=w>>>24,d[H+1]=w>>>16,d[H+2]=w>>>8,d[H+3]=w),v&&d.set(v.subarray(0,Q+8)),y!==void 0){let K=y;for(let M=7;M>=0;M--,K>>=Ri)d[Q+M]=Number(
+K&Fi)}return O!==void 0&&(d[D]=O,S>8&&(d[N]=O>>>8)),R&&(d.set(R.subarray(0,Q+8)),d[D]=R[D],S>8&&(d[N]=R[N])),d},_=Rr(T,g),J=a=>{let d=Rr(E,g)(a),b=0;for(let p=0;p<
+d.length;p++)b+=o-1-d[p];b<<=(8-T*g%8)%8;let l=_(vo(b,Math.ceil(T*g/8))),y=new Uint32Array(U);return y.set(d),y.set(l,d.length),y},oe=Rr(s,i),le=S*(c-1),xe=S,ge=Ie(
+"hashedMessage",Math.ceil(i*s/8),Math.ceil(le/8),Math.ceil(S/8)),he=(a,d,b,l)=>{let p=l.Hmsg(a,d,b,ge.bytesLen),[w,m,k]=ge.decode(p),O=fr(m)&Fr(le),v=Number(fr(
+k))&et(xe);return{tree:O,leafIdx:v,md:w}},Ae=(a,d)=>function(l,y,p,w,m){let k=l,O=d,v=(1<<a)-1,R=new Uint8Array(a*r),K=new Uint8Array(a*r),M=new Uint8Array(2*r),
+I=M.subarray(0,r),$=M.subarray(r);for(let Y=0;;Y++){let V=Y+p;$.set(O(y,V,k,m));let X=0;for(let fe=Y,ye=p,be=y;;X++,fe>>>=1,be>>>=1,ye>>>=1){if(X===a)return{root:$,
+authPath:K};if((fe^be)===1&&K.subarray(X*r).set($),(fe&1)===0&&Y<v)break;B({height:X+1,index:(fe>>1)+(ye>>1)},w),I.set(R.subarray(X*r).subarray(0,r)),$.set(k.thashN(
+2,M,w))}R.subarray(X*r).set($)}throw new Error("Unreachable code path reached, report this error")},ve=Ae(S,(a,d,b,l)=>{let y=b,p=new Uint8Array(U*r),w=d===a?0:
+-1>>>0;B({keypair:d},l.leafAddr),B({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let k=l.wotsSteps[m]|w,O=p.subarray(m*r,(m+1)*r);B({chain:m,hash:0,type:De.WOTSPRF},
+l.leafAddr),O.set(y.PRFaddr(l.leafAddr)),B({type:De.WOTS},l.leafAddr);for(let v=0;v===k&&l.wotsSig.subarray(m*r).set(O),v!==o-1;v++)B({hash:v},l.leafAddr),O.set(
+y.thash1(O,l.leafAddr))}return y.thashN(U,p,l.pkAddr)}),Ee=Ae(i,(a,d,b,l)=>{let y=b;B({type:De.FORSPRF,index:d},l);let p=y.PRFaddr(l);return B({type:De.FORSTREE},
+l),y.thash1(p,l)}),ke=(a,d,b,l,y=new Uint8Array(r))=>{B({type:De.HASHTREE},b);let p={wotsSig:new Uint8Array(L.bytesLen),wotsSteps:J(y),leafAddr:B({subtreeAddr:d}),
+pkAddr:B({type:De.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=ve(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},Te=(a,d,b,l,y,p,w)=>{let m=p,
+k=new Uint8Array(2*r),O=k.subarray(0,r),v=k.subarray(r,2*r);(d&1)!==0?(v.set(a.subarray(0,r)),O.set(l.subarray(0,r))):(O.set(a.subarray(0,r)),v.set(l.subarray(0,
+r))),d>>>=1,b>>>=1;for(let R=0;R<y-1;R++,d>>=1,b>>=1){B({height:R+1,index:d+b},w);let K=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(v.set(m.thashN(2,k,w)),O.set(K)):
+(k.set(m.thashN(2,k,w)),v.set(K))}return B({height:y,index:d+b},w),m.thashN(2,k,w)},ae=Ie("seed",r,r,r),Ye=Ie("publicKey",r,r),it=Ie("secretKey",r,r,Ye.bytesLen),
 He=ft(Ie("fors",r,r*i),s),L=ft(Ie("wots",U*r,S*r),c),x=Ie("signature",r,He,L),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
-{publicKey:Ye.bytesLen,secretKey:st.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&Xe(a,ae.bytesLen,"seed"),a=a===void 0?Wt(ae.
-bytesLen):We(a);let[d,b,l]=ae.decode(a),y=A(l,d),p=v({layer:c-1}),w=v({layer:c-1}),{root:m}=Ee(y,w,p,-1>>>0),k=Ye.encode([l,m]),O=st.encode([d,b,k]);return y.clean(),
-G(d,b,m,w,p),{publicKey:k,secretKey:O}},getPublicKey:a=>{let[d,b,l]=st.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=ot(b,ma);let{extraEntropy:l}=b,[
-y,p,w]=st.decode(d),[m,k]=Ye.decode(w);l===!1?l=We(m):l===void 0?l=Wt(r):l=We(l),Xe(l,r);let O=A(m,y),B=O.PRFmsg(p,l,a),{tree:R,leafIdx:K,md:M}=le(B,w,a,O),I=v(
-{type:Ne.WOTS,tree:R,keypair:K}),$=[],Y=v({keypairAddr:I}),X=v({keypairAddr:I}),J=oe(M),fe=[];for(let se=0;se<J.length;se++){let ve=se<<i;v({type:Ne.FORSPRF,height:0,
-index:J[se]+ve},X);let te=We(O.PRFaddr(X));v({type:Ne.FORSTREE},X);let{root:me,authPath:Re}=Ae(O,J[se],ve,X,Y);$.push(me),fe.push([te,Re])}let he=v({type:Ne.FORSPK,
-keypairAddr:I}),de=We(O.thashN(s,xt(...$),he)),ie=v({type:Ne.HASHTREE}),ee=[];for(let se=0;se<c;se++,R>>=BigInt(S)){v({tree:R,layer:se},ie),v({subtreeAddr:ie,keypair:K},
-I);let{sigWots:ve,sigAuth:te,root:me}=Ee(O,I,ie,K,de);de.set(me),G(me),ee.push([ve,te]),K=Number(R&Cr(S))}O.clean();let ne=x.encode([B,fe,ee]);return G(B,l,ie,I,
-Y,X,J,$),ne},verify:(a,d,b,l={})=>{ut(l,wa);let[y,p]=Ye.decode(b),w=b;if(Xe(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,k,O]=x.decode(a),B=A(y),{
-tree:R,leafIdx:K,md:M}=le(m,w,d,B),I=v({type:Ne.WOTS,tree:R,keypair:K}),$=[],Y=v({type:Ne.FORSTREE,keypairAddr:I}),X=oe(M);for(let ee=0;ee<k.length;ee++){let[ne,
-se]=k[ee],ve=ee<<i;v({height:0,index:X[ee]+ve},Y);let te=B.thash1(ne,Y);$.push(We(ke(te,X[ee],ve,se,i,B,Y)))}let J=v({type:Ne.FORSPK,keypairAddr:I}),fe=We(B.thashN(
-s,xt(...$),J)),he=v({type:Ne.HASHTREE}),de=v({type:Ne.WOTSPK}),ie=new Uint8Array(U*r);for(let ee=0;ee<O.length;ee++,R>>=BigInt(S)){let[ne,se]=O[ee];v({tree:R,layer:ee},
-he),v({subtreeAddr:he,keypair:K},I),v({keypairAddr:I},de);let ve=V(fe);for(let me=0;me<U;me++){v({chain:me},I);let Re=o-1-ve[me],Ue=ve[me],Ot=ie.subarray(me*r);
-Ot.set(ne.subarray(me*r,(me+1)*r));for(let pt=Ue;pt<Ue+Re&&pt<o;pt++)v({hash:pt},I),Ot.set(B.thash1(Ot,I))}let te=B.thashN(U,ie,de);fe=We(ke(te,K,0,se,S,B,he)),
-K=Number(R&Cr(S))}return an(fe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,securityLevel:h,lengths:u.lengths,keygen:u.keygen,getPublicKey:u.
-getPublicKey,sign:(a,d,b={})=>{b=ot(b);let l=qt(a,b.context),y=u.sign(l,d,{extraEntropy:b.extraEntropy});return G(l),y},verify:(a,d,b,l={})=>(l=ut(l),u.verify(a,
-qt(d,l.context),b)),prehash:a=>{dn(a,h);let d=a;return Object.freeze({info:Object.freeze({type:"hashslh-dsa"}),lengths:u.lengths,keygen:u.keygen,getPublicKey:u.
-getPublicKey,sign:(b,l,y={})=>{y=ot(y);let p=Gt(d,b,y.context),w=u.sign(p,l,{extraEntropy:y.extraEntropy});return G(p),w},verify:(b,l,y,p={})=>(p=ut(p),u.verify(
-b,Gt(d,l,p.context),y))})}})}var Ta=(e,t)=>n=>(r,o)=>{let{N:f}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),i=dt(s),h=e.create().update(r).update(new Uint8Array(
+{publicKey:Ye.bytesLen,secretKey:it.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&Xe(a,ae.bytesLen,"seed"),a=a===void 0?qt(ae.
+bytesLen):_e(a);let[d,b,l]=ae.decode(a),y=A(l,d),p=B({layer:c-1}),w=B({layer:c-1}),{root:m}=ke(y,w,p,-1>>>0),k=Ye.encode([l,m]),O=it.encode([d,b,k]);return y.clean(),
+G(d,b,m,w,p),{publicKey:k,secretKey:O}},getPublicKey:a=>{let[d,b,l]=it.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=ot(b,Ii);let{extraEntropy:l}=b,[
+y,p,w]=it.decode(d),[m,k]=Ye.decode(w);l===!1?l=_e(m):l===void 0?l=qt(r):l=_e(l),Xe(l,r);let O=A(m,y),v=O.PRFmsg(p,l,a),{tree:R,leafIdx:K,md:M}=he(v,w,a,O),I=B(
+{type:De.WOTS,tree:R,keypair:K}),$=[],Y=B({keypairAddr:I}),V=B({keypairAddr:I}),X=oe(M),fe=[];for(let se=0;se<X.length;se++){let Be=se<<i;B({type:De.FORSPRF,height:0,
+index:X[se]+Be},V);let te=_e(O.PRFaddr(V));B({type:De.FORSTREE},V);let{root:me,authPath:Re}=Ee(O,X[se],Be,V,Y);$.push(me),fe.push([te,Re])}let ye=B({type:De.FORSPK,
+keypairAddr:I}),be=_e(O.thashN(s,At(...$),ye)),de=B({type:De.HASHTREE}),ee=[];for(let se=0;se<c;se++,R>>=BigInt(S)){B({tree:R,layer:se},de),B({subtreeAddr:de,keypair:K},
+I);let{sigWots:Be,sigAuth:te,root:me}=ke(O,I,de,K,be);be.set(me),G(me),ee.push([Be,te]),K=Number(R&Fr(S))}O.clean();let ne=x.encode([v,fe,ee]);return G(v,l,de,I,
+Y,V,X,$),ne},verify:(a,d,b,l={})=>{ut(l,Ui);let[y,p]=Ye.decode(b),w=b;if(Xe(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,k,O]=x.decode(a),v=A(y),{
+tree:R,leafIdx:K,md:M}=he(m,w,d,v),I=B({type:De.WOTS,tree:R,keypair:K}),$=[],Y=B({type:De.FORSTREE,keypairAddr:I}),V=oe(M);for(let ee=0;ee<k.length;ee++){let[ne,
+se]=k[ee],Be=ee<<i;B({height:0,index:V[ee]+Be},Y);let te=v.thash1(ne,Y);$.push(_e(Te(te,V[ee],Be,se,i,v,Y)))}let X=B({type:De.FORSPK,keypairAddr:I}),fe=_e(v.thashN(
+s,At(...$),X)),ye=B({type:De.HASHTREE}),be=B({type:De.WOTSPK}),de=new Uint8Array(U*r);for(let ee=0;ee<O.length;ee++,R>>=BigInt(S)){let[ne,se]=O[ee];B({tree:R,layer:ee},
+ye),B({subtreeAddr:ye,keypair:K},I),B({keypairAddr:I},be);let Be=J(fe);for(let me=0;me<U;me++){B({chain:me},I);let Re=o-1-Be[me],Ce=Be[me],It=de.subarray(me*r);
+It.set(ne.subarray(me*r,(me+1)*r));for(let gt=Ce;gt<Ce+Re&&gt<o;gt++)B({hash:gt},I),It.set(v.thash1(It,I))}let te=v.thashN(U,de,be);fe=_e(Te(te,K,0,se,S,v,ye)),
+K=Number(R&Fr(S))}return cn(fe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,securityLevel:h,lengths:u.lengths,keygen:u.keygen,getPublicKey:u.
+getPublicKey,sign:(a,d,b={})=>{b=ot(b);let l=Gt(a,b.context),y=u.sign(l,d,{extraEntropy:b.extraEntropy});return G(l),y},verify:(a,d,b,l={})=>(l=ut(l),u.verify(a,
+Gt(d,l.context),b)),prehash:a=>{sn(a,h);let d=a;return Object.freeze({info:Object.freeze({type:"hashslh-dsa"}),lengths:u.lengths,keygen:u.keygen,getPublicKey:u.
+getPublicKey,sign:(b,l,y={})=>{y=ot(y);let p=Vt(d,b,y.context),w=u.sign(p,l,{extraEntropy:y.extraEntropy});return G(p),w},verify:(b,l,y,p={})=>(p=ut(p),u.verify(
+b,Vt(d,l,p.context),y))})}})}var Ni=(e,t)=>n=>(r,o)=>{let{N:f}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),i=dt(s),h=e.create().update(r).update(new Uint8Array(
 e.blockLen-f)),A=t.create().update(r).update(new Uint8Array(t.blockLen-f)),g=h.clone(),E=A.clone(),T=new Uint8Array(e.outputLen),S=new Uint8Array(t.outputLen),U=new Uint8Array(
-e.outputLen),F=T.subarray(0,f),j=S.subarray(0,f),Z=U.subarray(0,f);function C(H,P,D){c.mgf1++;let z=new Uint8Array(Math.ceil(P/D.outputLen)*D.outputLen);if(P>2**
-32)throw new Error("mask too long");for(let v=0,W=z;W.length;v++)i.setUint32(0,v,!1),D.create().update(H).update(s).digestInto(W),W=W.subarray(D.outputLen);return G(
-z.subarray(P)),z.subarray(0,P)}let N=(H,P,D,z)=>(v,W,V)=>{c.thash++;let oe=v*f;return H._cloneInto(P).update(V).update(W.length===oe?W:W.subarray(0,oe)).digestInto(
-D),z};return{PRFaddr:H=>{if(!o)throw new Error("No sk seed");return c.prf++,h._cloneInto(g).update(H).update(o).digestInto(U),Z},PRFmsg:(H,P,D)=>(c.gen_message_random++,
-bf.create(t,H).update(P).update(D).digest().subarray(0,f)),Hmsg:(H,P,D,z)=>{c.hmsg++;let v=xt(H.subarray(0,f),P.subarray(0,f),t.create().update(H.subarray(0,f)).
-update(P).update(D).digest());return C(v,z,t)},thash1:N(h,g,T,F).bind(null,1),thashN:N(A,E,S,j),clean:()=>{h.destroy(),A.destroy(),g.destroy(),E.destroy(),G(T,S,
-U)}}},Sa={isCompressed:!0,getContext:Ta(Nt,Nt)};var pf=ka(xa["128f"],Sa);function Rr(e,t,n,[r,o],f){return Object.freeze({id:e,name:t,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:o,verifies:(s,i,h)=>s.length===r&&h.length===o&&f.verify(
-h,i,s)})}var Lt=Rr("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],df),_n=Rr("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],of),Wn=Rr(
-"slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],pf),Bt=[Lt,_n,Wn];function Ht(e){return{"ml-dsa-65":e(Lt),"falcon-512-padded-r3":e(_n),"slh\
--dsa-sha2-128f":e(Wn)}}var La="trefoil:statement/3",tt=255,Fr=16,Mr=64,gf=64,Ba=120n,yn=1024,mf=32,Vt=-65537,pn=255,va=65535,lt=4294967295,Oa=["no_match","match"],Ia=[void 0,"plain","\
-shared"];function Af(e){return Ct(e)}function qn(e){let t=ze.of("statement",e,yn);t.map("statement",8);let n=t.key("iss",1).text("iss",tt),r=t.key("aud",3).text(
-"aud",tt),o=t.key("exp",4).uint("exp"),f=t.key("iat",6).uint("iat"),c=o-f;if(c<1n||c>Ba)throw t.outOfRange("exp");let s=t.key("cti",7).bytes("cti",17),i=s[16]??
-mf;if(i>=mf)throw t.outOfRange("cti");let h=t.key("eat_nonce",10).bytes("eat_nonce",Fr,Mr);t.key("eat_profile",265).format("eat_profile",La),t.key("trefoil",Vt);
-let A=Ca(t);t.finish("statement");let g=s.slice(0,16);return Object.freeze({issuer:n,audience:r,expiresAt:o,issuedAt:f,batchId:g,place:i,nonce:h,...A})}var Ua=11;
-function Ca(e){return e.map("trefoil",Ua),{suite:gn(e.key("suite",1)),tenant:e.key("tenant",2).bytes("tenant",16),account:e.key("account",3).bytes("account",32),
-requestDigest:e.key("request_digest",4).bytes("request_digest",32),decision:xf(e.key("decision",5),"decision",Oa),probeMode:xf(e.key("probe_mode",6),"probe_mode",
-Ia),policyId:wf(e.key("policy",7),"policy").number("policy.id",lt),policyVersion:e.number("policy.version",lt),fmrClass:e.key("fmr_class",8).number("fmr_class",
-pn),embedder:wf(e.key("model",9),"model").text("model.embedder",gf),quantiser:e.text("model.quantiser",gf),templateGeneration:e.key("template_generation",10).number(
-"template_generation",lt),proof:Ra(e.key("proof",11))}}function gn(e){let t=e.offset,n=e.uint("suite");if(n===1n)return 1;let r=`signature suite ${n} is unknown\
-; update the verifier`;throw e.error("suite","unknown-suite",r,t)}function wf(e,t){return e.array(t,2),e}function xf(e,t,n){let r=e.offset,o=e.uint(t),f=o<BigInt(
-n.length)?n[Number(o)]:void 0;if(f===void 0)throw e.outOfRange(t,r);return f}function Ra(e){if(e.isNull()){e.null("proof");return}return e.array("proof",5),Object.
-freeze({circuit:e.number("proof.circuit",va),root:e.bytes("proof.root",32),level:e.number("proof.level",pn),epoch:e.number("proof.epoch",lt),session:e.bytes("pr\
-oof.session",32)})}var kf=63,Qt=32,Tf=Nt(new Uint8Array);function Fa(e){return Nt.create().update(Uint8Array.of(0)).update(e).digest()}function Ef(e,t){return Nt.create().update(Uint8Array.
-of(1)).update(e).update(t).digest()}function Ma(e,t,n,r){if(t<0n||t>=n)return;let o=t,f=n-1n,c=e;for(let s of r){if(f===0n)return;if((o&1n)===1n||o===f)for(c=Ef(
-s,c);(o&1n)===0n&&o!==0n;)o>>=1n,f>>=1n;else c=Ef(c,s);o>>=1n,f>>=1n}return f===0n?c:void 0}function Sf(e,t,n,r,o){let f=Ma(Fa(e),t,n,r);return f!==void 0&&De(f,
-o)}var Bf="trefoil:seal/3",Na=24*1024,vf=1,Of=4,If=15,Uf=395,Nr=1,Ha=18,Da=672,ja=3,vt=class e{header;signatures;constructor(t,n){this.header=Object.freeze(t),this.
-signatures=Object.freeze(n)}static decode(t){let n=ze.of("seal",t,Na),r=e.read(n);return n.finish("seal"),r}static read(t){t.array("seal",4);let n=t.bytes("seal\
-.root",Qt),r=Lf(t,Lt),o=Ka(r.protectedHeader,n),f=c=>{let s=t.offset,{protectedHeader:i,signature:h}=Lf(t,c);if(De(i,Cf(o,c)))return h;throw t.error("seal.prote\
-cted","wrong-identifier","the identifier does not match the content it names",s)};return new e(o,Ht(c=>c===Lt?r.signature:f(c)))}reference(){let{header:t}=this,
-n=new at().array(4).bytes(t.keySetId);return Rf(n,t),n.int(Nr).bytes(t.root),{sealNumber:t.sealNumber,digest:Ct(n.finish())}}isSignedBy(t,n){return t.verifies(n,
-Pa(this.header,t),this.signatures[t.id])}};function Pa(e,t){return new at().array(4).text("Signature1").bytes(Cf(e,t)).bytes(new Uint8Array).bytes(e.root).finish()}
-function Cf(e,t){let n=new at().map(4);return n.int(vf).int(t.coseAlgorithm),n.int(Of).bytes(e.keySetId),Rf(n.int(If),e),n.int(Uf).int(Nr).finish()}function Rf(e,t){
-e.map(4),e.int(1).text(t.issuer),e.int(6).uint(t.time),e.int(265).text(Bf),e.int(Vt).map(t.restored===void 0?6:7),e.int(1).int(t.suite),e.int(2).uint(t.sealNumber),
+e.outputLen),F=T.subarray(0,f),j=S.subarray(0,f),Q=U.subarray(0,f);function C(D,P,H){c.mgf1++;let z=new Uint8Array(Math.ceil(P/H.outputLen)*H.outputLen);if(P>2**
+32)throw new Error("mask too long");for(let B=0,_=z;_.length;B++)i.setUint32(0,B,!1),H.create().update(D).update(s).digestInto(_),_=_.subarray(H.outputLen);return G(
+z.subarray(P)),z.subarray(0,P)}let N=(D,P,H,z)=>(B,_,J)=>{c.thash++;let oe=B*f;return D._cloneInto(P).update(J).update(_.length===oe?_:_.subarray(0,oe)).digestInto(
+H),z};return{PRFaddr:D=>{if(!o)throw new Error("No sk seed");return c.prf++,h._cloneInto(g).update(D).update(o).digestInto(U),Q},PRFmsg:(D,P,H)=>(c.gen_message_random++,
+mf.create(t,D).update(P).update(H).digest().subarray(0,f)),Hmsg:(D,P,H,z)=>{c.hmsg++;let B=At(D.subarray(0,f),P.subarray(0,f),t.create().update(D.subarray(0,f)).
+update(P).update(H).digest());return C(B,z,t)},thash1:N(h,g,T,F).bind(null,1),thashN:N(A,E,S,j),clean:()=>{h.destroy(),A.destroy(),g.destroy(),E.destroy(),G(T,S,
+U)}}},Di={isCompressed:!0,getContext:Ni(Dt,Dt)};var kf=Mi(Ci["128f"],Di);function Mr(e,t,n,[r,o],f){return Object.freeze({id:e,name:t,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:o,verifies:(s,i,h)=>s.length===r&&h.length===o&&f.verify(
+h,i,s)})}var vt=Mr("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],Yo),_n=Mr("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],gf),qn=Mr(
+"slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],kf),Bt=[vt,_n,qn];function Ht(e){return{"ml-dsa-65":e(vt),"falcon-512-padded-r3":e(_n),"slh\
+-dsa-sha2-128f":e(qn)}}var Hi="trefoil:statement/3",nt=255,Nr=16,Dr=64,Tf=64,ji=120n,yn=1024,Sf=32,Zt=-65537,pn=255,Pi=65535,ht=4294967295,Ki=["no_match","match"],Yi=[void 0,"plain","\
+shared"];function Bf(e){return bt(e)}function Gn(e){let t=We.of("statement",e,yn);t.map("statement",8);let n=t.key("iss",1).text("iss",nt),r=t.key("aud",3).text(
+"aud",nt),o=t.key("exp",4).uint("exp"),f=t.key("iat",6).uint("iat"),c=o-f;if(c<1n||c>ji)throw t.outOfRange("exp");let s=t.key("cti",7).bytes("cti",17),i=s[16]??
+Sf;if(i>=Sf)throw t.outOfRange("cti");let h=t.key("eat_nonce",10).bytes("eat_nonce",Nr,Dr);t.key("eat_profile",265).format("eat_profile",Hi),t.key("trefoil",Zt);
+let A=Wi(t);t.finish("statement");let g=s.slice(0,16);return Object.freeze({issuer:n,audience:r,expiresAt:o,issuedAt:f,batchId:g,place:i,nonce:h,...A})}var zi=11;
+function Wi(e){return e.map("trefoil",zi),{suite:gn(e.key("suite",1)),tenant:e.key("tenant",2).bytes("tenant",16),account:e.key("account",3).bytes("account",32),
+requestDigest:e.key("request_digest",4).bytes("request_digest",32),decision:vf(e.key("decision",5),"decision",Ki),probeMode:vf(e.key("probe_mode",6),"probe_mode",
+Yi),policyId:Lf(e.key("policy",7),"policy").number("policy.id",ht),policyVersion:e.number("policy.version",ht),fmrClass:e.key("fmr_class",8).number("fmr_class",
+pn),embedder:Lf(e.key("model",9),"model").text("model.embedder",Tf),quantiser:e.text("model.quantiser",Tf),templateGeneration:e.key("template_generation",10).number(
+"template_generation",ht),proof:_i(e.key("proof",11))}}function gn(e){let t=e.offset,n=e.uint("suite");if(n===1n)return 1;let r=`signature suite ${n} is unknown\
+; update the verifier`;throw e.error("suite","unknown-suite",r,t)}function Lf(e,t){return e.array(t,2),e}function vf(e,t,n){let r=e.offset,o=e.uint(t),f=o<BigInt(
+n.length)?n[Number(o)]:void 0;if(f===void 0)throw e.outOfRange(t,r);return f}function _i(e){if(e.isNull()){e.null("proof");return}return e.array("proof",5),Object.
+freeze({circuit:e.number("proof.circuit",Pi),root:e.bytes("proof.root",32),level:e.number("proof.level",pn),epoch:e.number("proof.epoch",ht),session:e.bytes("pr\
+oof.session",32)})}var If=63,Qt=32,Uf=Dt(new Uint8Array);function qi(e){return Dt.create().update(Uint8Array.of(0)).update(e).digest()}function Of(e,t){return Dt.create().update(Uint8Array.
+of(1)).update(e).update(t).digest()}function Gi(e,t,n,r){if(t<0n||t>=n)return;let o=t,f=n-1n,c=e;for(let s of r){if(f===0n)return;if((o&1n)===1n||o===f)for(c=Of(
+s,c);(o&1n)===0n&&o!==0n;)o>>=1n,f>>=1n;else c=Of(c,s);o>>=1n,f>>=1n}return f===0n?c:void 0}function Cf(e,t,n,r,o){let f=Gi(qi(e),t,n,r);return f!==void 0&&Ne(f,
+o)}var Ff="trefoil:seal/3",Vi=24*1024,Mf=1,Nf=4,Df=15,Hf=395,Hr=1,Xi=18,Ji=672,Zi=3,Ot=class e{header;signatures;constructor(t,n){this.header=Object.freeze(t),this.
+signatures=Object.freeze(n)}static decode(t){let n=We.of("seal",t,Vi),r=e.read(n);return n.finish("seal"),r}static read(t){t.array("seal",4);let n=t.bytes("seal\
+.root",Qt),r=Rf(t,vt),o=$i(r.protectedHeader,n),f=c=>{let s=t.offset,{protectedHeader:i,signature:h}=Rf(t,c);if(Ne(i,jf(o,c)))return h;throw t.error("seal.prote\
+cted","wrong-identifier","the identifier does not match the content it names",s)};return new e(o,Ht(c=>c===vt?r.signature:f(c)))}reference(){let{header:t}=this,
+n=new ze().array(4).bytes(t.keySetId);return Pf(n,t),n.int(Hr).bytes(t.root),{sealNumber:t.sealNumber,digest:bt(n.finish())}}isSignedBy(t,n){return t.verifies(n,
+Qi(this.header,t),this.signatures[t.id])}};function Qi(e,t){return new ze().array(4).text("Signature1").bytes(jf(e,t)).bytes(new Uint8Array).bytes(e.root).finish()}
+function jf(e,t){let n=new ze().map(4);return n.int(Mf).int(t.coseAlgorithm),n.int(Nf).bytes(e.keySetId),Pf(n.int(Df),e),n.int(Hf).int(Hr).finish()}function Pf(e,t){
+e.map(4),e.int(1).text(t.issuer),e.int(6).uint(t.time),e.int(265).text(Ff),e.int(Zt).map(t.restored===void 0?6:7),e.int(1).int(t.suite),e.int(2).uint(t.sealNumber),
 e.int(3).bytes(t.previous),e.int(4).uint(t.treeSize),e.int(5).bytes(t.logRoot),e.int(6).array(t.vaults.length);for(let n of t.vaults){if(n===void 0){e.null();continue}
 e.array(n.jobs===void 0?2:4).uint(n.generation).uint(n.restored),n.jobs!==void 0&&e.uint(n.jobs.lines).bytes(n.jobs.digest)}t.restored!==void 0&&e.int(7).array(
-2).uint(t.restored.first).uint(t.restored.time)}function Ka(e,t){let n=new ze(e);n.map("seal.protected",4),n.key("seal.alg",vf).key("seal.alg",Lt.coseAlgorithm);
-let r=n.key("seal.kid",Of).bytes("seal.kid",32);n.key("seal.claims",If).map("seal.claims",4);let o=n.key("seal.iss",1).text("seal.iss",tt),f=n.key("seal.iat",6).
-uint("seal.iat");n.key("seal.eat_profile",265).format("seal.eat_profile",Bf);let c=n.key("seal.trefoil",Vt).map("seal.trefoil",6,7),s=gn(n.key("seal.suite",1)),
+2).uint(t.restored.first).uint(t.restored.time)}function $i(e,t){let n=new We(e);n.map("seal.protected",4),n.key("seal.alg",Mf).key("seal.alg",vt.coseAlgorithm);
+let r=n.key("seal.kid",Nf).bytes("seal.kid",32);n.key("seal.claims",Df).map("seal.claims",4);let o=n.key("seal.iss",1).text("seal.iss",nt),f=n.key("seal.iat",6).
+uint("seal.iat");n.key("seal.eat_profile",265).format("seal.eat_profile",Ff);let c=n.key("seal.trefoil",Zt).map("seal.trefoil",6,7),s=gn(n.key("seal.suite",1)),
 i=n.key("seal.number",2).uint("seal.number"),h=n.key("seal.previous",3).bytes("seal.previous",32),A=n.key("seal.tree_size",4).uint("seal.tree_size"),g=n.key("se\
-al.log_root",5).bytes("seal.log_root",Qt),E=Array.from({length:n.key("seal.vaults",6).array("seal.vaults",0,ja)},()=>Ya(n)),T=c===7?za(n.key("seal.restored",7)):
-void 0;if(A===0n)throw n.outOfRange("seal.tree_size");if(i===0n&&h.some(U=>U!==0))throw n.outOfRange("seal.previous");if(i===0n&&!De(g,Tf))throw n.outOfRange("s\
-eal.log_root");if(T!==void 0&&(T.first>i||T.time>f))throw n.outOfRange("seal.restored");n.key("seal.vds",Uf).key("seal.vds",Nr),n.finish("seal.protected");let S=Object.
-freeze(E);return{issuer:o,keySetId:r,sealNumber:i,previous:h,logRoot:g,treeSize:A,root:t,time:f,suite:s,vaults:S,restored:T}}function Ya(e){if(e.isNull()){e.null(
+al.log_root",5).bytes("seal.log_root",Qt),E=Array.from({length:n.key("seal.vaults",6).array("seal.vaults",0,Zi)},()=>ea(n)),T=c===7?ta(n.key("seal.restored",7)):
+void 0;if(A===0n)throw n.outOfRange("seal.tree_size");if(i===0n&&h.some(U=>U!==0))throw n.outOfRange("seal.previous");if(i===0n&&!Ne(g,Uf))throw n.outOfRange("s\
+eal.log_root");if(T!==void 0&&(T.first>i||T.time>f))throw n.outOfRange("seal.restored");n.key("seal.vds",Hf).key("seal.vds",Hr),n.finish("seal.protected");let S=Object.
+freeze(E);return{issuer:o,keySetId:r,sealNumber:i,previous:h,logRoot:g,treeSize:A,root:t,time:f,suite:s,vaults:S,restored:T}}function ea(e){if(e.isNull()){e.null(
 "seal.vault");return}let t=e.offset,n=e.array("seal.vault",2,4);if(n===3)throw e.outOfRange("seal.vault",t);let r=e.uint("seal.vault.generation"),o=e.uint("seal\
 .vault.restored");if(n===2)return Object.freeze({generation:r,restored:o,jobs:void 0});let f=e.uint("seal.vault.lines");return Object.freeze({generation:r,restored:o,
-jobs:Object.freeze({lines:f,digest:e.bytes("seal.vault.digest",Qt)})})}function za(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.
-freeze({first:t,time:e.uint("seal.restored.time")})}function Lf(e,t){e.tag("seal.receipt",Ha),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,Da);return e.
-map("seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,signature:e.bytes("seal.signature",t.signatureBytes)}}var _a="trefoil:attestation/1",Wa=28*1024;function Dt(e){let t=ze.of("attestation",e,Wa);t.map("attestation",6),t.key("format",0).format("format",_a);let n=t.key(
-"statement",1).bytes("statement",1,yn),r=t.key("tree_size",2).uint("tree_size"),o=t.key("leaf_index",3).uint("leaf_index"),f=t.key("path",4).array("path",0,kf),
-c=Array.from({length:f},()=>t.bytes("path",Qt)),s=qa(t);return t.finish("attestation"),{statement:n,treeSize:r,leafIndex:o,path:c,evidence:s}}function qa(e){let t=e.
-offset,n=e.int("seal");if(n===5n)return{form:"full",seal:vt.read(e)};if(n!==6n)throw e.unexpectedKey("seal",5,n,t);return e.array("seal_reference",2),{form:"com\
-pact",reference:{sealNumber:e.uint("seal_reference.number"),digest:e.bytes("seal_reference.digest",32)}}}var Se=class extends Error{name="JsonError"},Ga=8,Xa=(1n<<64n)-1n;function Ff(e){let t=new Hr(e),n=t.value(Ga);return t.finish(),n}var Hr=class{#t;#e=0;constructor(t){
-this.#t=t}#n(t){return new Se(`unexpected JSON at character ${this.#e}: ${t}`)}#r(){for(;` 	
+jobs:Object.freeze({lines:f,digest:e.bytes("seal.vault.digest",Qt)})})}function ta(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.
+freeze({first:t,time:e.uint("seal.restored.time")})}function Rf(e,t){e.tag("seal.receipt",Xi),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,Ji);return e.
+map("seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,signature:e.bytes("seal.signature",t.signatureBytes)}}var na="trefoil:attestation/1",ra=32*1024,jr=6;function jt(e){let t=We.of("attestation",e,ra),n=t.map("attestation",jr,jr+1);t.key("format",0).format("format",na);
+let r=t.key("statement",1).bytes("statement",1,yn),o=t.key("tree_size",2).uint("tree_size"),f=t.key("leaf_index",3).uint("leaf_index"),c=t.key("path",4).array("\
+path",0,If),s=Array.from({length:c},()=>t.bytes("path",Qt)),i=oa(t),h=n===jr?void 0:_o(t.key("device",7));return t.finish("attestation"),{statement:r,treeSize:o,
+leafIndex:f,path:s,evidence:i,device:h}}function oa(e){let t=e.offset,n=e.int("seal");if(n===5n)return{form:"full",seal:Ot.read(e)};if(n!==6n)throw e.unexpectedKey(
+"seal",5,n,t);return e.array("seal_reference",2),{form:"compact",reference:{sealNumber:e.uint("seal_reference.number"),digest:e.bytes("seal_reference.digest",32)}}}var Le=class extends Error{name="JsonError"},fa=8,ca=(1n<<64n)-1n;function Kf(e){let t=new Pr(e),n=t.value(fa);return t.finish(),n}var Pr=class{#t;#e=0;constructor(t){
+this.#t=t}#n(t){return new Le(`unexpected JSON at character ${this.#e}: ${t}`)}#r(){for(;` 	
 \r`.includes(this.#t[this.#e]??"end");)this.#e+=1;return this.#t[this.#e]??""}#o(t){return this.#r()!==t?!1:(this.#e+=1,!0)}finish(){if(this.#r()!=="")throw this.#n(
 "the text must end here")}value(t){if(t===0)throw this.#n("nested too deeply");let n=this.#r();return n==="{"?this.#f(t):n==="["?this.#s(t):n==='"'?this.#c():this.#t.
-startsWith("null",this.#e)?(this.#e+=4,null):this.#a()}#f(t){let n=new Map;if(this.#e+=1,this.#o("}"))return n;do{if(this.#r()!=='"')throw this.#n("a field name\
+startsWith("null",this.#e)?(this.#e+=4,null):this.#i()}#f(t){let n=new Map;if(this.#e+=1,this.#o("}"))return n;do{if(this.#r()!=='"')throw this.#n("a field name\
  belongs here");let r=this.#c();if(n.has(r))throw this.#n(`field ${JSON.stringify(r)} is repeated`);if(!this.#o(":"))throw this.#n("a colon belongs here");n.set(
 r,this.value(t-1))}while(this.#o(","));if(!this.#o("}"))throw this.#n("a comma or a closing brace belongs here");return n}#s(t){let n=[];if(this.#e+=1,this.#o("\
 ]"))return n;do n.push(this.value(t-1));while(this.#o(","));if(!this.#o("]"))throw this.#n("a comma or a closing bracket belongs here");return n}#c(){let t=this.#e+
-1;for(;t<this.#t.length&&this.#t[t]!=='"';)t+=this.#t[t]==="\\"?2:1;let n=Ja(this.#t.slice(this.#e,t+1));if(n===void 0)throw this.#n("a string of Unicode charac\
-ters belongs here");return this.#e=t+1,n}#a(){let t=/(?:0|[1-9][0-9]{0,19})(?![0-9.eE])/y;t.lastIndex=this.#e;let n=t.exec(this.#t)?.[0];if(n===void 0||BigInt(n)>
-Xa)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function Ja(e){try{let t=JSON.
-parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var Dr="trefoil:trust-root/1",Df="trefoil:key-set/1",Mf=64,Nf=512*1024,Va=320*1024,jf=4,Pf={version:1n,previous:new Uint8Array(32),cosignatures:[]},Ve=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
+1;for(;t<this.#t.length&&this.#t[t]!=='"';)t+=this.#t[t]==="\\"?2:1;let n=sa(this.#t.slice(this.#e,t+1));if(n===void 0)throw this.#n("a string of Unicode charac\
+ters belongs here");return this.#e=t+1,n}#i(){let t=/(?:0|[1-9][0-9]{0,19})(?![0-9.eE])/y;t.lastIndex=this.#e;let n=t.exec(this.#t)?.[0];if(n===void 0||BigInt(n)>
+ca)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function sa(e){try{let t=JSON.
+parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var Kr="trefoil:trust-root/1",_f="trefoil:key-set/1",Yf=64,zf=512*1024,ia=320*1024,qf=4,Gf={version:1n,previous:new Uint8Array(32),cosignatures:[]},Ze=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
 this.issuer=t,this.keySets=Object.freeze(n),this.version=r.version,this.previous=r.previous,this.cosignatures=Object.freeze(r.cosignatures),Object.freeze(this)}digest(){
-let t=this.version===1n,n=new at().array(t?3:5).text(Dr).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){_f(n.array(3),r);let{status:o}=r;
-n.int(["active","retired","revoked"].indexOf(o.state)).uint(o.state==="active"?0n:o.since)}return t||n.uint(this.version).bytes(this.previous),Ct(n.finish())}keySet(t){
-return this.keySets.find(n=>De(n.id,t))}static decode(t){let n=ze.of("trust_root",t,Va),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
-oot");n.format("trust_root.format",Dr);let o=n.text("trust_root.issuer",tt),f=n.array("trust_root.key_sets",1,Mf),c=Array.from({length:f},()=>ei(n));if(Hf(c))throw n.
-outOfRange("trust_root.key_sets");let s=r===3?Pf:$a(n);return n.finish("trust_root"),new e(o,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
-a trust root in text form is a string");if(t.length>Nf||$t(t).length>Nf)throw new Se("the JSON text is too long; pass exactly one object");let n=Ff(t),[r,o,f]=jr(
-n,["format","issuer","key_sets"],...Kf);if(r!==Dr)throw new Se("unknown format or version; update this program");if(typeof o!="string"||!vn(o,tt))throw new Se("\
-the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(f)||f.length<1||f.length>Mf)throw new Se("a trust root holds 1 to 64 key sets");
-let c=f.map(ni);if(Hf(c))throw new Se("a key set is listed twice; list it once with its current status");return new e(o,c,Qa(n))}},Kf=["version","previous","cos\
-ignatures"];function Qa(e){let[t,n,r]=Kf.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return Pf;let o=typeof n=="string"?Yf(n):void 0;if(typeof t!="bi\
-gint"||t<2n||o===void 0||!Array.isArray(r))throw new Se("version 1 has neither version, previous nor cosignatures; later ones have all three");if(r.length>jf)throw new Se(
-"a trust root has at most 4 cosignatures");let f=r.map(Za);return{version:t,previous:o,cosignatures:f}}function Za(e){let[t,...n]=jr(e,["key_set",...Bt.map(f=>f.
-id)]),r=typeof t=="string"?Yf(t):void 0;if(r===void 0)throw new Se("a key set's id is 64 lower-case hexadecimal digits");let o=Ht(f=>Wf(n[Bt.indexOf(f)],f,f.signatureBytes));
-return{keySetId:r,signatures:o}}function Yf(e){if(/^[0-9a-f]{64}$/.test(e))return Uint8Array.from({length:32},(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function $a(e){
-let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),o=e.array("trust_root.cosignatures",0,jf),f=Array.from({length:o},()=>(e.array(
+let t=this.version===1n,n=new ze().array(t?3:5).text(Kr).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){Zf(n.array(3),r);let{status:o}=r;
+n.int(["active","retired","revoked"].indexOf(o.state)).uint(o.state==="active"?0n:o.since)}return t||n.uint(this.version).bytes(this.previous),bt(n.finish())}keySet(t){
+return this.keySets.find(n=>Ne(n.id,t))}static decode(t){let n=We.of("trust_root",t,ia),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
+oot");n.format("trust_root.format",Kr);let o=n.text("trust_root.issuer",nt),f=n.array("trust_root.key_sets",1,Yf),c=Array.from({length:f},()=>ua(n));if(Wf(c))throw n.
+outOfRange("trust_root.key_sets");let s=r===3?Gf:ba(n);return n.finish("trust_root"),new e(o,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
+a trust root in text form is a string");if(t.length>zf||Ut(t).length>zf)throw new Le("the JSON text is too long; pass exactly one object");let n=Kf(t),[r,o,f]=Yr(
+n,["format","issuer","key_sets"],...Vf);if(r!==Kr)throw new Le("unknown format or version; update this program");if(typeof o!="string"||!On(o,nt))throw new Le("\
+the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(f)||f.length<1||f.length>Yf)throw new Le("a trust root holds 1 to 64 key sets");
+let c=f.map(ha);if(Wf(c))throw new Le("a key set is listed twice; list it once with its current status");return new e(o,c,aa(n))}},Vf=["version","previous","cos\
+ignatures"];function aa(e){let[t,n,r]=Vf.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return Gf;let o=typeof n=="string"?Xf(n):void 0;if(typeof t!="bi\
+gint"||t<2n||o===void 0||!Array.isArray(r))throw new Le("version 1 has neither version, previous nor cosignatures; later ones have all three");if(r.length>qf)throw new Le(
+"a trust root has at most 4 cosignatures");let f=r.map(da);return{version:t,previous:o,cosignatures:f}}function da(e){let[t,...n]=Yr(e,["key_set",...Bt.map(f=>f.
+id)]),r=typeof t=="string"?Xf(t):void 0;if(r===void 0)throw new Le("a key set's id is 64 lower-case hexadecimal digits");let o=Ht(f=>Qf(n[Bt.indexOf(f)],f,f.signatureBytes));
+return{keySetId:r,signatures:o}}function Xf(e){if(/^[0-9a-f]{64}$/.test(e))return Uint8Array.from({length:32},(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function ba(e){
+let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),o=e.array("trust_root.cosignatures",0,qf),f=Array.from({length:o},()=>(e.array(
 "trust_root.cosignature",4),{keySetId:e.bytes("trust_root.cosignature.key_set",32),signatures:Ht(s=>e.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<
-2n)throw e.outOfRange("trust_root.version",t);return{version:n,previous:r,cosignatures:f}}function Hf(e){return new Set(e.map(t=>gt(t.id))).size!==e.length}function zf(e){
-let t=new at;return _f(t,e),Object.freeze({id:Ct(t.finish()),...e})}function _f(e,t){e.array(6).text(Df);for(let n of Bt)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).
-uint(t.notAfter)}function ei(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.format("key_set.format",Df);let t=Ht(h=>e.bytes(`key_set.${h.id}`,h.publicKeyBytes)),
+2n)throw e.outOfRange("trust_root.version",t);return{version:n,previous:r,cosignatures:f}}function Wf(e){return new Set(e.map(t=>mt(t.id))).size!==e.length}function Jf(e){
+let t=new ze;return Zf(t,e),Object.freeze({id:bt(t.finish()),...e})}function Zf(e,t){e.array(6).text(_f);for(let n of Bt)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).
+uint(t.notAfter)}function ua(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.format("key_set.format",_f);let t=Ht(h=>e.bytes(`key_set.${h.id}`,h.publicKeyBytes)),
 n=e.uint("key_set.not_before"),r=e.offset,o=e.uint("key_set.not_after");if(n>=o)throw e.outOfRange("key_set.not_after",r);let f=e.offset,c=e.uint("trust_root.st\
-atus"),s=e.uint("trust_root.since"),i=ti(c,s);if(i===void 0)throw e.outOfRange("trust_root.status",f);return zf({publicKeys:t,notBefore:n,notAfter:o,status:i})}
-function ti(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"retired",since:t};if(e===2n)return{state:"revoked",since:t}}function ni(e){let t=[
-"id","status","not_before","not_after",...Bt.map(A=>A.id)],[n,r,o,f,...c]=jr(e,t,"since"),s=e.get("since")??null,i=Ht(A=>oi(c[Bt.indexOf(A)],A));if(typeof o!="b\
-igint"||typeof f!="bigint"||o>=f)throw new Se("a key set's not_before must be earlier than its not_after");let h=zf({publicKeys:i,notBefore:o,notAfter:f,status:ri(
-r,s)});if(gt(h.id)===n)return h;throw new Se("a key set's id does not match its keys; fetch the file again")}function ri(e,t){if(e==="active"&&t===null)return{state:e};
-if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,since:t};throw new Se("status is active without since, or retired or revoked with since")}function oi(e,t){
-return Wf(e,t,t.publicKeyBytes)}function Wf(e,t,n){let r=typeof e=="string"?Ln(e):void 0;if(r?.length!==n)throw new Se(`${t.id} is not unpadded base64url of the\
- right length`);return r}function jr(e,t,...n){if(!(e instanceof Map))throw new Se("unexpected JSON: an object belongs here");for(let r of e.keys())if(!n.includes(
-r)&&!t.includes(r))throw new Se(`unexpected JSON: unknown field${/^[\w.-]{1,16}$/.test(r)?` ${r}`:""}`);return t.map(r=>{if(!e.has(r))throw new Se(`unexpected J\
-SON: field ${r} is missing`);return e.get(r)})}var fi=60,Pr=10,Kr=Symbol("trefoil: dangerous: any nonce"),qf={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
-proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},Zt=class{trustRoot;audience;nonce;tenant;account;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
-ci(t);let{trustRoot:n,audience:r,nonce:o,tenant:f,account:c,requestDigest:s}=t,{decision:i="match",probeMode:h,proofLevel:A,policyVersion:g,fmrClass:E=0}=t,{acceptNoProof:T=!1,
-clockSkew:S=Pr}=t;if(!(n instanceof Ve))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!vn(r,tt))throw new TypeError("audience must\
- be text of 1 to 255 bytes without control characters");if(i!=="match"&&i!=="any")throw new TypeError('decision must be "match" or "any"');if(h!==void 0&&h!=="p\
-lain"&&h!=="shared")throw new TypeError('probeMode must be "plain" or "shared"');if(typeof T!="boolean")throw new TypeError("acceptNoProof must be true or false");
-if(T&&A!==void 0)throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");this.trustRoot=n,this.audience=r,this.nonce=o===
-Kr?o:Gn("nonce",o,Fr,Mr),this.tenant=f===void 0?void 0:Gn("tenant",f,16),this.account=c===void 0?void 0:Gn("account",c,32),this.requestDigest=s===void 0?void 0:
-Gn("requestDigest",s,32),this.decision=i==="any"?void 0:i,this.probeMode=h,this.proofLevel=T?void 0:mn("proofLevel",A??0,pn),this.policyVersion=g===void 0?void 0:
-Object.freeze({id:mn("policyVersion.id",g.id,lt),version:mn("policyVersion.version",g.version,lt)}),this.fmrClass=mn("fmrClass",E,pn),this.clockSkew=BigInt(mn("\
-clockSkew",S,fi)),Object.freeze(this)}};function ci(e){for(let[t,n]of Object.entries(e)){if(!Object.hasOwn(qf,t))throw new TypeError(`unknown requirement ${t}; \
-correct its name`);if(n==null)throw new TypeError(`requirement ${t} has no value; leave it out where it is not required`)}for(let[t,n]of Object.entries(qf))if(n&&
-!Object.hasOwn(e,t))throw new TypeError(`requirement ${t} is missing`)}function Gn(e,t,n,r=n){if(!Pt(t)||t.length<n||t.length>r){let o=n===r?`${n}`:`${n} to ${r}`;
-throw new TypeError(`${e} must be a Uint8Array of ${o} bytes`)}return new Uint8Array(t)}function mn(e,t,n){if(!Number.isInteger(t)||t<0||t>n)throw new RangeError(
-`${e} must be a whole number from 0 to ${n}`);return t}function Qe(e){let t=new Date(Number(e)*1e3),n=Number.isNaN(t.getTime())?"":t.toISOString();return/^\d{4}-/.test(n)?n.replace(".000Z","Z"):String(e)}var Pe=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
+atus"),s=e.uint("trust_root.since"),i=la(c,s);if(i===void 0)throw e.outOfRange("trust_root.status",f);return Jf({publicKeys:t,notBefore:n,notAfter:o,status:i})}
+function la(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"retired",since:t};if(e===2n)return{state:"revoked",since:t}}function ha(e){let t=[
+"id","status","not_before","not_after",...Bt.map(A=>A.id)],[n,r,o,f,...c]=Yr(e,t,"since"),s=e.get("since")??null,i=Ht(A=>pa(c[Bt.indexOf(A)],A));if(typeof o!="b\
+igint"||typeof f!="bigint"||o>=f)throw new Le("a key set's not_before must be earlier than its not_after");let h=Jf({publicKeys:i,notBefore:o,notAfter:f,status:ya(
+r,s)});if(mt(h.id)===n)return h;throw new Le("a key set's id does not match its keys; fetch the file again")}function ya(e,t){if(e==="active"&&t===null)return{state:e};
+if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,since:t};throw new Le("status is active without since, or retired or revoked with since")}function pa(e,t){
+return Qf(e,t,t.publicKeyBytes)}function Qf(e,t,n){let r=typeof e=="string"?vn(e):void 0;if(r?.length!==n)throw new Le(`${t.id} is not unpadded base64url of the\
+ right length`);return r}function Yr(e,t,...n){if(!(e instanceof Map))throw new Le("unexpected JSON: an object belongs here");for(let r of e.keys())if(!n.includes(
+r)&&!t.includes(r))throw new Le(`unexpected JSON: unknown field${/^[\w.-]{1,16}$/.test(r)?` ${r}`:""}`);return t.map(r=>{if(!e.has(r))throw new Le(`unexpected J\
+SON: field ${r} is missing`);return e.get(r)})}var ga=60,zr=10,Wr=Symbol("trefoil: dangerous: any nonce"),$f={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,accountKey:!1,requestDigest:!1,decision:!1,
+probeMode:!1,proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},$t=class{trustRoot;audience;nonce;tenant;account;accountKey;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
+ma(t);let{trustRoot:n,audience:r,nonce:o,tenant:f,account:c,accountKey:s,requestDigest:i}=t,{decision:h="match",probeMode:A,proofLevel:g,policyVersion:E,fmrClass:T=0}=t,
+{acceptNoProof:S=!1,clockSkew:U=zr}=t;if(!(n instanceof Ze))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!On(r,nt))throw new TypeError(
+"audience must be text of 1 to 255 bytes without control characters");if(h!=="match"&&h!=="any")throw new TypeError('decision must be "match" or "any"');if(A!==
+void 0&&A!=="plain"&&A!=="shared")throw new TypeError('probeMode must be "plain" or "shared"');if(typeof S!="boolean")throw new TypeError("acceptNoProof must be\
+ true or false");if(S&&g!==void 0)throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");this.trustRoot=n,this.audience=
+r,this.nonce=o===Wr?o:mn("nonce",o,Nr,Dr),this.tenant=f===void 0?void 0:mn("tenant",f,16),this.account=c===void 0?void 0:mn("account",c,32),this.accountKey=s===
+void 0?void 0:mn("accountKey",s,32),this.requestDigest=i===void 0?void 0:mn("requestDigest",i,32),this.decision=h==="any"?void 0:h,this.probeMode=A,this.proofLevel=
+S?void 0:wn("proofLevel",g??0,pn),this.policyVersion=E===void 0?void 0:Object.freeze({id:wn("policyVersion.id",E.id,ht),version:wn("policyVersion.version",E.version,
+ht)}),this.fmrClass=wn("fmrClass",T,pn),this.clockSkew=BigInt(wn("clockSkew",U,ga)),Object.freeze(this)}};function ma(e){for(let[t,n]of Object.entries(e)){if(!Object.
+hasOwn($f,t))throw new TypeError(`unknown requirement ${t}; correct its name`);if(n==null)throw new TypeError(`requirement ${t} has no value; leave it out where\
+ it is not required`)}for(let[t,n]of Object.entries($f))if(n&&!Object.hasOwn(e,t))throw new TypeError(`requirement ${t} is missing`)}function mn(e,t,n,r=n){if(!Kt(
+t)||t.length<n||t.length>r){let o=n===r?`${n}`:`${n} to ${r}`;throw new TypeError(`${e} must be a Uint8Array of ${o} bytes`)}return new Uint8Array(t)}function wn(e,t,n){
+if(!Number.isInteger(t)||t<0||t>n)throw new RangeError(`${e} must be a whole number from 0 to ${n}`);return t}function Qe(e){let t=new Date(Number(e)*1e3),n=Number.isNaN(t.getTime())?"":t.toISOString();return/^\d{4}-/.test(n)?n.replace(".000Z","Z"):String(e)}var Pe=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
 return t.problem==="unknown-suite"?new e("unknown-suite",t.explanation,{cause:t}):new e("malformed",`not a valid attestation: ${t.message}`,{cause:t})}static signature(t){
-return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var si=[_n,Lt,Wn],Xf,Gf=class e{statement;statementDigest;leafIndex;seal;constructor(t,n,r,o){this.statement=t,this.statementDigest=n,this.leafIndex=r,this.seal=
-o,Object.freeze(this)}static{Xf=(...t)=>new e(...t)}};function Jf(e,t,n){return Qf(t,n),Zf(e,void 0,t,n)}function Vf(e,t,n,r){return Qf(n,r),Xn(t),Zf(e,t,n,r)}function ai(e,t){
-if(Xn(e),!(t instanceof Ve))throw new TypeError("trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Jn(n.issuer);let{publicKeys:r}=ui(
-n,t);for(let o of si)if(!e.isSignedBy(o,r[o.id]))throw Pe.signature(o)}function Qf(e,t){if(!(e instanceof Zt))throw new TypeError("policy must be a Policy");Yr(
-t)}function Xn(e){if(!(e instanceof vt))throw new TypeError("seal must be a Seal; make one with Seal.decode")}function Yr(e){if(!Number.isSafeInteger(e)||e<0)throw new RangeError(
-"now must be whole Unix seconds")}function wn(e){try{return e()}catch(t){throw t instanceof Ge?Pe.undecodable(t):t}}function zr({evidence:e},t,n){if(t===void 0){
-if(e.form==="full")return e.seal;let{sealNumber:c}=e.reference,s=`compact ${n}; fetch seal ${c} from the issuer and pass it too`;throw new Pe("seal-needed",s,{seal:e.
-reference})}let r=e.form==="full"?e.seal.reference():e.reference,o=t.reference();if(r.sealNumber===o.sealNumber&&De(r.digest,o.digest))return t;let f=`the seal \
-passed is not the one named; fetch seal ${r.sealNumber} from the issuer`;throw new Pe("other-seal",f,{seal:r})}function _r({statement:e,leafIndex:t,treeSize:n,path:r},o,f,c,s){
-let{header:i}=c,h=o==="receipt"?"change":"statement";pe(i.suite!==f,"suite-mismatch",`${h} and seal name different suites; do not accept`),pe(i.treeSize!==n,"tr\
-ee-size-mismatch",`${o} and seal name different tree sizes; do not accept`);let A=Af(e);return pe(!Sf(A,t,n,r,i.root),"not-in-tree",`the ${h} is not in the seal\
-ed tree; do not accept`),ai(c,s),A}function pe(e,t,n){if(e)throw new Pe(t,n)}function Zf(e,t,n,r){let o=wn(()=>Dt(e)),f=zr(o,t,"attestation"),c=wn(()=>qn(o.statement)),
-{header:s}=f;ii(c,n),di(c,n),bi(c,s,n.clockSkew,BigInt(r));let i=_r(o,"attestation",c.suite,f,n.trustRoot);return Xf(c,i,o.leafIndex,s)}function Jn(e){return new Pe(
-"issuer",`issued by ${e}, not by the trust root's issuer; do not accept`)}function ii(e,t){let{issuer:n,audience:r}=e,{nonce:o,tenant:f,account:c,requestDigest:s}=t;
-if(n!==t.trustRoot.issuer)throw Jn(n);pe(r!==t.audience,"audience",`made for ${r}, not for this relying party; do not accept`),pe(o!==Kr&&!De(o,e.nonce),"nonce",
-"the nonce is not the one issued; treat as a replay"),pe(f!==void 0&&!De(f,e.tenant),"tenant","another tenant than required; do not accept"),pe(c!==void 0&&!De(
-c,e.account),"account","another account than required; do not accept"),pe(s!==void 0&&!De(s,e.requestDigest),"request-digest","made for another request; do not \
-accept")}function di(e,t){let{decision:n,probeMode:r,proof:o,policyId:f,policyVersion:c,fmrClass:s}=e,{proofLevel:i,policyVersion:h}=t;pe(t.decision!==void 0&&t.
-decision!==n,"decision",`the decision is ${n}; nobody was authenticated`),pe(t.probeMode!==void 0&&t.probeMode!==r,"probe-mode",`probe mode ${r} is not the requ\
-ired one`),pe(i!==void 0&&o===void 0,"no-proof","no credential proof: the tenant's application alone vouched for the request; do not accept, unless your policy \
-says that this is enough"),pe(i!==void 0&&o!==void 0&&o.level<i,"proof-level","the credential proof is below the required level; ask for a step-up"),pe(h!==void 0&&
-(f!==h.id||c<h.version),"policy-version","made under another policy or an older version; authenticate again"),pe(s<t.fmrClass,"fmr-class",`false-match class ${s}\
- is weaker than required`)}function bi(e,t,n,r){let{issuedAt:o,expiresAt:f}=e,c=r+n;pe(o>c,"not-yet-valid",`issued at ${Qe(o)}, in the future; check the clocks`),
-pe(r>=f+n,"expired",`expired at ${Qe(f)}; authenticate again`),pe(t.time>c||t.time+n<o,"seal-time",`sealed at ${Qe(t.time)}, before its statement or in the futu\
-re`)}function ui(e,t){let{keySetId:n,time:r}=e,o=`key set ${gt(n)}`,f=t.keySet(n);if(f===void 0){let h=`${o} is not in the trust root; update it from the issuer`;
-throw new Pe("unknown-key-set",h)}let{status:c,notBefore:s,notAfter:i}=f;if(c.state!=="active"){let{state:h,since:A}=c;pe(h==="revoked","revoked-key-set",`${o} \
-is revoked since ${Qe(A)}; do not accept`),pe(r>=A,"retired-key-set",`${o} was retired at ${Qe(A)}, before this seal; do not accept`)}return pe(r<s||r>=i,"key-s\
-et-validity",`sealed at ${Qe(r)}, outside the validity of ${o}`),f}var $f=255,li=64,hi="trefoil:change/1";function yt(e,t){return n=>n.bytes(`what.${e}`,t)}function ht(e,t=lt){return n=>n.number(`what.${e}`,t)}function ec(e){return t=>t.
-uint(`what.${e}`)}var Vn=yt("handle",32),xn=ht("generation"),tc=yt("consent",32),nc=yt("digest",32),rc=yt("session",32),oc=yt("key",8),fc=ht("epoch"),Qn=yt("ope\
-rator",8),cc=ht("token");function yi(e){let t=e.offset,n=dc(e.uint("what.action"));if(n===void 0||n==="refused")throw e.outOfRange("what.action",t);return n}var ic={
-enrolled:{handle:Vn,generation:xn,consent:tc},erased:{handle:Vn,generation:xn},root_published:{generation:xn,generationMin:ht("generation_min"),root:yt("root",32),
-head:yt("head",32)},policy_changed:{policyId:ht("policy_id"),policyVersion:ht("policy_version"),policyDigest:nc},session_opened:{session:rc,expiresAt:ec("expire\
-s_at")},session_ended:{session:rc},tenant_created:{policyDigest:nc},tenant_disabled:{},tenant_enabled:{},api_key_created:{apiKey:oc,scopes:ht("scopes",$f)},api_key_revoked:{
-apiKey:oc},issuer_key_registered:{issuerKey:yt("key",32)},key_rotation_begun:{epoch:fc},key_rotation_ended:{epoch:fc},malformed_reset:{},operator_created:{operator:Qn,
-role:ht("role",$f)},operator_revoked:{operator:Qn},operator_token_created:{operator:Qn,token:cc},operator_token_revoked:{operator:Qn,token:cc},refused:{action:yi},
-tenant_deleted:{templates:ec("templates")},attempts_reset:{},replaced:{handle:Vn,generation:xn,replaced:ht("replaced"),consent:tc},revoked:{handle:Vn,generation:xn}},
-sc=Object.keys(ic);function dc(e){return e>BigInt(sc.length)?void 0:sc[Number(e)-1]}function bc(e){let t=ze.of("change",e,yn);t.map("change",5);let n=t.key("iss",1).text("iss",tt),r=t.key("iat",6).uint("iat"),o=t.key("cti",7).bytes("cti",16);t.
-key("eat_profile",265).format("eat_profile",hi);let f=t.key("trefoil",Vt).map("trefoil",4,5),c=gn(t.key("suite",1)),s=t.key("tenant",2).bytes("tenant",16),i=t.key(
-"kind",3).uint("kind"),h=Object.freeze(gi(i,t.key("what",4))),A=f===5?Object.freeze(pi(t.key("by",5))):void 0;return t.finish("change"),Object.freeze({suite:c,issuer:n,
-tenant:s,changedAt:r,salt:o,what:h,by:A})}function pi(e){return e.array("by",2),{operator:e.bytes("by.operator",8),name:e.text("by.name",li)}}function uc(e){try{
-return bc(Dt(e).statement)}catch(t){if(t instanceof Ge)return;throw t}}function gi(e,t){let n=dc(e);if(n===void 0)throw t.outOfRange("kind");let r=Object.entries(
-ic[n]);return t.array("what",r.length),{kind:n,...Object.fromEntries(r.map(([o,f])=>[o,f(t)]))}}var lc,ac=class e{change;digest;leafIndex;seal;constructor(t,n,r,o){
-this.change=t,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(this)}static{lc=(...t)=>new e(...t)}};function hc(e,t,n,r){return pc(t,n,r),gc(e,void 0,t,
-n,r)}function yc(e,t,n,r,o){return pc(n,r,o),Xn(t),gc(e,t,n,r,o)}function pc(e,t,n){if(!(e instanceof Ve))throw new TypeError("trustRoot must be a TrustRoot");if(t!==
-void 0&&!(Pt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");Yr(n)}function gc(e,t,n,r,o){let f=wn(()=>Dt(e)),c=zr(
-f,t,"receipt"),s=wn(()=>bc(f.statement)),{header:i}=c;if(s.issuer!==n.issuer)throw Jn(s.issuer);pe(r!==void 0&&!De(s.tenant,r),"tenant","another tenant than req\
-uired; do not accept");let h=BigInt(Pr),{changedAt:A}=s,g=BigInt(o)+h;pe(A>g,"not-yet-valid",`done at ${Qe(A)}, in the future; check the clocks`),pe(i.time>g||i.
-time+h<A,"seal-time",`sealed at ${Qe(i.time)}, before its change or in the future`);let E=_r(f,"receipt",s.suite,c,n);return lc(s,E,f.leafIndex,i)}function mc(e){switch(e){case"audience":return"Do not accept it: it was not made for you. Somebody may be passing on a login at another site. Check the audience\
+return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var wa=[_n,vt,qn],tc,ec=class e{statement;statementDigest;leafIndex;seal;accountKey;constructor(...t){[this.statement,this.statementDigest,this.leafIndex,this.seal,
+this.accountKey]=t,Object.freeze(this)}static{tc=(...t)=>new e(...t)}};function nc(e,t,n){return oc(t,n),fc(e,void 0,t,n)}function rc(e,t,n,r){return oc(n,r),Vn(
+t),fc(e,t,n,r)}function xa(e,t){if(Vn(e),!(t instanceof Ze))throw new TypeError("trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Xn(
+n.issuer);let{publicKeys:r}=Sa(n,t);for(let o of wa)if(!e.isSignedBy(o,r[o.id]))throw Pe.signature(o)}function oc(e,t){if(!(e instanceof $t))throw new TypeError(
+"policy must be a Policy");_r(t)}function Vn(e){if(!(e instanceof Ot))throw new TypeError("seal must be a Seal; make one with Seal.decode")}function _r(e){if(!Number.
+isSafeInteger(e)||e<0)throw new RangeError("now must be whole Unix seconds")}function xn(e){try{return e()}catch(t){throw t instanceof Ve?Pe.undecodable(t):t}}function qr({
+evidence:e},t,n){if(t===void 0){if(e.form==="full")return e.seal;let{sealNumber:c}=e.reference,s=`compact ${n}; fetch seal ${c} from the issuer and pass it too`;
+throw new Pe("seal-needed",s,{seal:e.reference})}let r=e.form==="full"?e.seal.reference():e.reference,o=t.reference();if(r.sealNumber===o.sealNumber&&Ne(r.digest,
+o.digest))return t;let f=`the seal passed is not the one named; fetch seal ${r.sealNumber} from the issuer`;throw new Pe("other-seal",f,{seal:r})}function Gr({statement:e,
+leafIndex:t,treeSize:n,path:r},o,f,c,s){let{header:i}=c,h=o==="receipt"?"change":"statement";ie(i.suite!==f,"suite-mismatch",`${h} and seal name different suite\
+s; do not accept`),ie(i.treeSize!==n,"tree-size-mismatch",`${o} and seal name different tree sizes; do not accept`);let A=Bf(e);return ie(!Cf(A,t,n,r,i.root),"n\
+ot-in-tree",`the ${h} is not in the sealed tree; do not accept`),xa(c,s),A}function ie(e,t,n){if(e)throw new Pe(t,n)}function fc(e,t,n,r){let o=xn(()=>jt(e)),f=qr(
+o,t,"attestation"),c=xn(()=>Gn(o.statement)),{header:s}=f;Aa(c,n),Ea(c,n),Ta(c,s,n.clockSkew,BigInt(r));let i=ka(c,o.device,n.accountKey),h=Gr(o,"attestation",c.
+suite,f,n.trustRoot);return tc(c,h,o.leafIndex,s,i)}function Xn(e){return new Pe("issuer",`issued by ${e}, not by the trust root's issuer; do not accept`)}function Aa(e,t){
+let{issuer:n,audience:r}=e,{nonce:o,tenant:f,account:c,requestDigest:s}=t;if(n!==t.trustRoot.issuer)throw Xn(n);ie(r!==t.audience,"audience",`made for ${r}, not\
+ for this relying party; do not accept`),ie(o!==Wr&&!Ne(o,e.nonce),"nonce","the nonce is not the one issued; treat as a replay"),ie(f!==void 0&&!Ne(f,e.tenant),
+"tenant","another tenant than required; do not accept"),ie(c!==void 0&&!Ne(c,e.account),"account","another account than required; do not accept"),ie(s!==void 0&&
+!Ne(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Ea(e,t){let{decision:n,probeMode:r,proof:o,policyId:f,policyVersion:c,
+fmrClass:s}=e,{proofLevel:i,policyVersion:h}=t;ie(t.decision!==void 0&&t.decision!==n,"decision",`the decision is ${n}; nobody was authenticated`),ie(t.probeMode!==
+void 0&&t.probeMode!==r,"probe-mode",`probe mode ${r} is not the required one`),ie(i!==void 0&&o===void 0,"no-proof","no credential proof: the tenant's applicat\
+ion alone vouched for the request; do not accept, unless your policy says that this is enough"),ie(i!==void 0&&o!==void 0&&o.level<i,"proof-level","the credenti\
+al proof is below the required level; ask for a step-up"),ie(h!==void 0&&(f!==h.id||c<h.version),"policy-version","made under another policy or an older version\
+; authenticate again"),ie(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than required`)}function ka(e,t,n){if(n!==void 0&&e.proof===void 0)throw new Pe(
+"no-proof","no credential proof, and so nothing of the account's device; do not accept");if(t===void 0){ie(n!==void 0,"no-device-signature","the account's devic\
+e did not sign this login; do not accept, a stolen service can say it too");return}let r=zo(t);return ie(n!==void 0&&!Ne(n,r),"account-key","signed with another\
+ key than the account's; do not accept"),ie(!Wo(e,t),"device-signature","the device's signature is not of this login; do not accept"),r}function Ta(e,t,n,r){let{
+issuedAt:o,expiresAt:f}=e,c=r+n;ie(o>c,"not-yet-valid",`issued at ${Qe(o)}, in the future; check the clocks`),ie(r>=f+n,"expired",`expired at ${Qe(f)}; authenti\
+cate again`),ie(t.time>c||t.time+n<o,"seal-time",`sealed at ${Qe(t.time)}, before its statement or in the future`)}function Sa(e,t){let{keySetId:n,time:r}=e,o=`\
+key set ${mt(n)}`,f=t.keySet(n);if(f===void 0){let h=`${o} is not in the trust root; update it from the issuer`;throw new Pe("unknown-key-set",h)}let{status:c,notBefore:s,
+notAfter:i}=f;if(c.state!=="active"){let{state:h,since:A}=c;ie(h==="revoked","revoked-key-set",`${o} is revoked since ${Qe(A)}; do not accept`),ie(r>=A,"retired\
+-key-set",`${o} was retired at ${Qe(A)}, before this seal; do not accept`)}return ie(r<s||r>=i,"key-set-validity",`sealed at ${Qe(r)}, outside the validity of ${o}`),
+f}var cc=255,La=64,va="trefoil:change/1";function pt(e,t){return n=>n.bytes(`what.${e}`,t)}function yt(e,t=ht){return n=>n.number(`what.${e}`,t)}function sc(e){return t=>t.
+uint(`what.${e}`)}var Jn=pt("handle",32),An=yt("generation"),ic=pt("consent",32),ac=pt("digest",32),dc=pt("session",32),bc=pt("key",8),uc=yt("epoch"),Zn=pt("ope\
+rator",8),lc=yt("token");function Ba(e){let t=e.offset,n=gc(e.uint("what.action"));if(n===void 0||n==="refused")throw e.outOfRange("what.action",t);return n}var pc={
+enrolled:{handle:Jn,generation:An,consent:ic},erased:{handle:Jn,generation:An},root_published:{generation:An,generationMin:yt("generation_min"),root:pt("root",32),
+head:pt("head",32)},policy_changed:{policyId:yt("policy_id"),policyVersion:yt("policy_version"),policyDigest:ac},session_opened:{session:dc,expiresAt:sc("expire\
+s_at")},session_ended:{session:dc},tenant_created:{policyDigest:ac},tenant_disabled:{},tenant_enabled:{},api_key_created:{apiKey:bc,scopes:yt("scopes",cc)},api_key_revoked:{
+apiKey:bc},issuer_key_registered:{issuerKey:pt("key",32)},key_rotation_begun:{epoch:uc},key_rotation_ended:{epoch:uc},malformed_reset:{},operator_created:{operator:Zn,
+role:yt("role",cc)},operator_revoked:{operator:Zn},operator_token_created:{operator:Zn,token:lc},operator_token_revoked:{operator:Zn,token:lc},refused:{action:Ba},
+tenant_deleted:{templates:sc("templates")},attempts_reset:{},replaced:{handle:Jn,generation:An,replaced:yt("replaced"),consent:ic},revoked:{handle:Jn,generation:An}},
+hc=Object.keys(pc);function gc(e){return e>BigInt(hc.length)?void 0:hc[Number(e)-1]}function mc(e){let t=We.of("change",e,yn);t.map("change",5);let n=t.key("iss",1).text("iss",nt),r=t.key("iat",6).uint("iat"),o=t.key("cti",7).bytes("cti",16);t.
+key("eat_profile",265).format("eat_profile",va);let f=t.key("trefoil",Zt).map("trefoil",4,5),c=gn(t.key("suite",1)),s=t.key("tenant",2).bytes("tenant",16),i=t.key(
+"kind",3).uint("kind"),h=Object.freeze(Ia(i,t.key("what",4))),A=f===5?Object.freeze(Oa(t.key("by",5))):void 0;return t.finish("change"),Object.freeze({suite:c,issuer:n,
+tenant:s,changedAt:r,salt:o,what:h,by:A})}function Oa(e){return e.array("by",2),{operator:e.bytes("by.operator",8),name:e.text("by.name",La)}}function wc(e){try{
+return mc(jt(e).statement)}catch(t){if(t instanceof Ve)return;throw t}}function Ia(e,t){let n=gc(e);if(n===void 0)throw t.outOfRange("kind");let r=Object.entries(
+pc[n]);return t.array("what",r.length),{kind:n,...Object.fromEntries(r.map(([o,f])=>[o,f(t)]))}}var xc,yc=class e{change;digest;leafIndex;seal;constructor(t,n,r,o){
+this.change=t,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(this)}static{xc=(...t)=>new e(...t)}};function Ac(e,t,n,r){return kc(t,n,r),Tc(e,void 0,t,
+n,r)}function Ec(e,t,n,r,o){return kc(n,r,o),Vn(t),Tc(e,t,n,r,o)}function kc(e,t,n){if(!(e instanceof Ze))throw new TypeError("trustRoot must be a TrustRoot");if(t!==
+void 0&&!(Kt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");_r(n)}function Tc(e,t,n,r,o){let f=xn(()=>jt(e)),c=qr(
+f,t,"receipt"),s=xn(()=>mc(f.statement)),{header:i}=c;if(s.issuer!==n.issuer)throw Xn(s.issuer);ie(r!==void 0&&!Ne(s.tenant,r),"tenant","another tenant than req\
+uired; do not accept");let h=BigInt(zr),{changedAt:A}=s,g=BigInt(o)+h;ie(A>g,"not-yet-valid",`done at ${Qe(A)}, in the future; check the clocks`),ie(i.time>g||i.
+time+h<A,"seal-time",`sealed at ${Qe(i.time)}, before its change or in the future`);let E=Gr(f,"receipt",s.suite,c,n);return xc(s,E,f.leafIndex,i)}function Sc(e){switch(e){case"audience":return"Do not accept it: it was not made for you. Somebody may be passing on a login at another site. Check the audience\
  that you entered.";case"nonce":return"Do not accept it: it was not made for this login. An old one may be shown a second time. Check the nonce that you entered\
 .";case"expired":return"Do not accept it: its time is over. It may have been right once; ask for a new login.";case"not-yet-valid":return"Do not accept it: by t\
 he clock of this device it comes from the future. Check the clock. If that is right, it may be forged.";case"seal-time":return"Do not accept it: its times contr\
@@ -1035,61 +1044,66 @@ it: its keys were not allowed to sign it, or are no longer trusted. It may be fo
  it names is not the one that this server has. It may be forged, or another service made it.";case"suite-mismatch":case"tree-size-mismatch":case"not-in-tree":case"\
 seal-fields":case"signature-ml-dsa-65":case"signature-falcon-512-padded-r3":case"signature-slh-dsa-sha2-128f":return"Do not accept it: it may be forged, or was \
 changed or damaged on the way.";case"tenant":case"account":case"request-digest":case"decision":case"probe-mode":case"no-proof":case"proof-level":case"policy-ver\
-sion":case"fmr-class":return"Do not accept it: it is not what was asked for."}}var Ke=class extends Error{name="InputError"};function xc(e){let t=Wr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=mi(t),r=typeof n=="string"?wc(
-n):void 0;if(r===void 0)throw new Ke("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return wc(t)??
-e}function Ac(e){let t=e.trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(t))throw new Ke("The nonce is 32 to 128 hexadecimal digits: the one that you i\
-ssued for this login.");return Uint8Array.from({length:t.length/2},(n,r)=>Number.parseInt(t.slice(2*r,2*r+2),16))}function Wr(e){try{return new TextDecoder("utf\
--8",{fatal:!0}).decode(e).trim()}catch{return}}function mi(e){try{let t=JSON.parse(e);return t.attestation??t.receipt?.attestation}catch{throw new Ke("This begi\
-ns like JSON and is not JSON: copy all of it.")}}function wc(e){let t=e.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return Ln(
-t)}function jt(e,t){let n=Qe(e);return t===void 0?n:`${n}, ${wi(e-BigInt(t))}`}function wi(e){return e>0n?`in ${Ec(Number(e))}`:`${Ec(-Number(e))} ago`}function Ec(e){
-return e<100?`${Math.round(e)} s`:e<6e3?`${Math.round(e/60)} min`:e<48*3600?`${Math.round(e/3600)} h`:`${Math.floor(e/86400)} days`}function kc(e,t){return e.replace(
-/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g,n=>jt(BigInt(Date.parse(n)/1e3),t))}var xi="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
-ept it.";function Tc(e,t,n){let{statement:r,seal:o}=e,f=r.decision==="match",c=Le("div","",`outcome ${f?"good":"attested-denial"}`),s=r.proof===void 0?", withou\
-t a credential proof":"";return c.append(Le("h2",`${f?"Verified: match":"Verified: no match"}${s}`),Le("p",f?"The holder of this account was authenticated.":"Th\
-e service attests a denial: nobody was authenticated.")),r.proof===void 0&&c.append(Le("p",xi)),c.append(...Lc(t)),c.append(vc([["Issuer",r.issuer],["Audience",
-r.audience],["Account",r.account],["Proof",r.proof===void 0?"none":`level ${r.proof.level}`],["Session",r.proof?.session??"none"],["Tenant",r.tenant],["Nonce",r.
-nonce],["Issued",jt(r.issuedAt)],["Expires",jt(r.expiresAt,n)],...Bc(o,e.leafIndex)]),Le("p","Keep the account: it is the same at every login of this person her\
-e. Session and nonce are not.")),c}function Sc(e,t){let{change:n,seal:r}=e,{kind:o}=n.what,f=Le("div","","outcome good");return f.append(Le("h2",`Verified recei\
-pt: ${Ai[o]??o.replaceAll("_"," ")}`),Le("p",o==="refused"?"The service attests that it refused this change, and changed nothing.":"The service attests that it \
-made this change. It says nothing about a login."),...Lc(t),vc([["Issuer",n.issuer],["Tenant",n.tenant.every(c=>c===0)?"none: the service itself":n.tenant],...Si(
-n.what),...n.by?[["By",`${n.by.name} (${gt(n.by.operator)})`]]:[],["Done",jt(n.changedAt)],...Bc(r,e.leafIndex)]),Le("p","Compare tenant and what was done with \
-what you expect: this page does not know it.")),f}var Ai={enrolled:"subject enrolled",erased:"subject erased",root_published:"credential root published",replaced:"\
-template replaced",revoked:"subject revoked"},Ei={handle:"Subject",generation:"Generation",generationMin:"Accepted from generation",replaced:"In place of genera\
+sion":case"fmr-class":case"no-device-signature":case"account-key":case"device-signature":return"Do not accept it: it is not what was asked for."}}var Ke=class extends Error{name="InputError"};function vc(e){let t=Vr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ua(t),r=typeof n=="string"?Lc(
+n):void 0;if(r===void 0)throw new Ke("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return Lc(t)??
+e}function Bc(e){return Ic(e,16,64,"The nonce is 32 to 128 hexadecimal digits: the one that you issued for this login.")}function Oc(e){return e.trim()===""?void 0:
+Ic(e,32,32,"The account key is 64 hexadecimal digits: those that you kept with the account.")}function Ic(e,t,n,r){let o=e.trim().toLowerCase(),f=o.length/2;if(!/^(?:[0-9a-f]{2})*$/.
+test(o)||f<t||f>n)throw new Ke(r);return Uint8Array.from({length:f},(c,s)=>Number.parseInt(o.slice(2*s,2*s+2),16))}function Vr(e){try{return new TextDecoder("ut\
+f-8",{fatal:!0}).decode(e).trim()}catch{return}}function Ua(e){try{let t=JSON.parse(e);return t.attestation??t.receipt?.attestation}catch{throw new Ke("This beg\
+ins like JSON and is not JSON: copy all of it.")}}function Lc(e){let t=e.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return vn(
+t)}function Pt(e,t){let n=Qe(e);return t===void 0?n:`${n}, ${Ca(e-BigInt(t))}`}function Ca(e){return e>0n?`in ${Uc(Number(e))}`:`${Uc(-Number(e))} ago`}function Uc(e){
+return e<100?`${Math.round(e)} s`:e<6e3?`${Math.round(e/60)} min`:e<48*3600?`${Math.round(e/3600)} h`:`${Math.floor(e/86400)} days`}function Cc(e,t){return e.replace(
+/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g,n=>Pt(BigInt(Date.parse(n)/1e3),t))}var Ra="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
+ept it.",Fa="Nothing here shows that the person's device took part: a service whose keys were stolen can say it too. A relying party that keeps the account's ke\
+y asks for its signature.",Ma="A device signed this login, and whether with the account's key is not shown. Keep the account key with the account at the first l\
+ogin, and enter it at later ones.";function Rc(e,t,n,r){let{statement:o,seal:f,accountKey:c}=e,s=o.decision==="match",i=we("div","",`outcome ${s?"good":"atteste\
+d-denial"}`),h=o.proof===void 0?", without a credential proof":"";return i.append(we("h2",`${s?"Verified: match":"Verified: no match"}${h}`),we("p",s?"The holde\
+r of this account was authenticated.":"The service attests a denial: nobody was authenticated.")),o.proof===void 0?i.append(we("p",Ra)):c===void 0?i.append(we("\
+p",Fa)):i.append(we("p",n?"The account's device signed this login.":Ma)),i.append(...Mc(t)),i.append(Dc([["Issuer",o.issuer],["Audience",o.audience],["Account",
+o.account],["Account key",c??"none"],["Proof",o.proof===void 0?"none":`level ${o.proof.level}`],["Session",o.proof?.session??"none"],["Tenant",o.tenant],["Nonce",
+o.nonce],["Issued",Pt(o.issuedAt)],["Expires",Pt(o.expiresAt,r)],...Nc(f,e.leafIndex)]),we("p","Keep the account: it is the same at every login of this person h\
+ere. Session and nonce are not.")),i}function Fc(e,t){let{change:n,seal:r}=e,{kind:o}=n.what,f=we("div","","outcome good");return f.append(we("h2",`Verified rec\
+eipt: ${Na[o]??o.replaceAll("_"," ")}`),we("p",o==="refused"?"The service attests that it refused this change, and changed nothing.":"The service attests that i\
+t made this change. It says nothing about a login."),...Mc(t),Dc([["Issuer",n.issuer],["Tenant",n.tenant.every(c=>c===0)?"none: the service itself":n.tenant],...Pa(
+n.what),...n.by?[["By",`${n.by.name} (${mt(n.by.operator)})`]]:[],["Done",Pt(n.changedAt)],...Nc(r,e.leafIndex)]),we("p","Compare tenant and what was done with \
+what you expect: this page does not know it.")),f}var Na={enrolled:"subject enrolled",erased:"subject erased",root_published:"credential root published",replaced:"\
+template replaced",revoked:"subject revoked"},Da={handle:"Subject",generation:"Generation",generationMin:"Accepted from generation",replaced:"In place of genera\
 tion",consent:"Consent digest",root:"Credential root",head:"Log head",policyId:"Policy",policyVersion:"Policy version",policyDigest:"Policy digest",session:"Ses\
 sion",expiresAt:"Ends",apiKey:"API key",scopes:"Scopes",issuerKey:"Issuer key",epoch:"Epoch",operator:"Operator",role:"Role",token:"Token",templates:"Templates \
-destroyed",action:"Change"},ki=["unknown","viewer","operator","owner"],Ti=["enrol","authenticate","issue"];function Si(e){return Object.entries(e).flatMap(([n,r])=>n===
-"kind"?[]:[[Ei[n],Li(n,r)]])}function Li(e,t){if(t instanceof Uint8Array)return t;switch(e){case"expiresAt":return jt(BigInt(t));case"scopes":return Ti.filter((n,r)=>(Number(
-t)>>r)%2===1).join(", ");case"role":return ki[Number(t)]??"unknown";default:return`${t}`.replaceAll("_"," ")}}function Lc(e){let t=Le("ul","");return t.append(...Bt.
-map(({name:r})=>Le("li",`${r} signature verifies`))),e?[t,Le("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:[t]}function Bc(e,t){
-return[["Sealed",`${jt(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t} of ${e.treeSize}`],["Key set",e.keySetId]]}function vc(e){let t=Le("\
-dl","");for(let[n,r]of e){let o=typeof r=="string"?Le("dd",r):Le("dd",gt(r),"bytes");t.append(Le("dt",n),o)}return t}function An(e,t,{advice:n,code:r}={}){let o=Le(
-"div","","outcome refused");return o.setAttribute("role","alert"),o.append(Le("h2",e),Le("p",Bi(t))),n!==void 0&&o.append(Le("p",n,"advice")),r!==void 0&&o.append(
-Le("p",`Code: ${r}`)),o}function Bi(e){let t=e.slice(0,1).toUpperCase()+e.slice(1);return/[.!?]$/.test(t)?t:`${t}.`}function Le(e,t,n=""){let r=document.createElement(
-e);return r.textContent=t,n!==""&&(r.className=n),r}var vi=512*1024,Zn=Ce("form",HTMLFormElement),En=Ce("outcome",HTMLElement),$n=Ce("attestation",HTMLTextAreaElement),qr=Ce("attestation-state",HTMLElement),kn=Ce(
-"trust-root",HTMLTextAreaElement),er,Tn;function Ce(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
-function Ic(e){return String(new FormData(Zn).get(e))}async function Oi(){let e=er??new TextEncoder().encode($n.value);if(e.length===0)throw new Ke("Paste an at\
-testation, or drop a file.");let t=xc(e),n=uc(t);return n===void 0?Ii(t):Ui(t,n)}async function Ii(e){let t=Ce("audience",HTMLInputElement).value.trim();if(t===
-"")throw new Ke("Enter the audience: the relying party that the attestation must be for.");let n=Ac(Ce("nonce",HTMLInputElement).value),r=await Uc(),o=new Zt({trustRoot:r,
-audience:t,nonce:n,decision:"any",acceptNoProof:!0}),f=Rc(()=>Mi(e)),c=await Fc(()=>Jf(e,o,f),s=>Vf(e,s,o,f));return Tc(c,Sn(),Gr()?f:void 0)}async function Ui(e,t){
-let n=await Uc(),r=Rc(()=>Number(t.changedAt)),o=await Fc(()=>hc(e,n,void 0,r),f=>yc(e,f,n,void 0,r));return Sc(o,Sn())}function Sn(){return Ic("root")==="serve\
-d"}async function Uc(){return Sn()?Ri():Fi()}function Gr(){return Ic("time")==="now"}function Cc(){return Math.floor(Date.now()/1e3)}function Rc(e){return Gr()?
-Cc():e()}async function Fc(e,t){try{return e()}catch(n){if(!(n instanceof Pe)||n.code!=="seal-needed"||n.seal===void 0)throw n;let r=n.seal.sealNumber;if(location.
-protocol==="file:")throw new Ke(`It names seal ${r} and does not contain it; a page from a file has no server to ask.`);let o=await Mc(`/v1/seals/${r}`,`seal ${r}`);
-return t(Ci(new Uint8Array(await o.arrayBuffer()),r))}}function Ci(e,t){try{return vt.decode(e)}catch(n){throw n instanceof Ge?new Ke(`What this server gave as \
-seal ${t} is none: ${n.message}.`):n}}async function Ri(){let e=await Mc("/v1/keys","the trust root");return Ve.fromJson(await e.text())}function Fi(){if(Tn!==void 0)
-return Ve.decode(Tn);if(kn.value.trim()==="")throw new Ke("Paste your trust root, or choose its file.");return Ve.fromJson(kn.value)}async function Mc(e,t){let n=await fetch(
-e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ke(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function Mi(e){
-try{return Number(qn(Dt(e).statement).issuedAt)}catch(t){throw t instanceof Ge?Pe.undecodable(t):t}}function Xr(e){if(e instanceof Pe){let{code:t,message:n}=e,r=n.
-replace(/; do not accept$/,"");return An("Not verified",kc(r,Gr()?Cc():void 0),{advice:mc(t),code:t})}return e instanceof Se||e instanceof Ge?An("The trust root\
- cannot be read",e.message):e instanceof Ke?An("Nothing was verified yet",e.message):An("Nothing was verified",`Unexpected: ${String(e)}`)}async function Nc(e,t){
-if(e.size>vi)throw new Ke(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(await e.arrayBuffer()),r=Wr(n),o=r!==void 0&&/^[\x20-\x7e\s]*$/.test(
-r);return t.value=o?r:"",o?void 0:n}async function Hc(e){if(e!==void 0)try{er=await Nc(e,$n),qr.textContent=`${e.name}, ${e.size} bytes`}catch(t){En.replaceChildren(
-Xr(t))}}function Jr(){Ce("own-root",HTMLElement).hidden=Sn(),Ce("served-note",HTMLElement).hidden=!Sn()}function Ni(){Zn.reset(),er=void 0,Tn=void 0,$n.value=q.
-attestation,Ce("audience",HTMLInputElement).value=q.audience,Ce("nonce",HTMLInputElement).value=q.nonce,kn.value=q.trustRoot;for(let e of["root-own","time-issue\
-d"])Ce(e,HTMLInputElement).checked=!0;Jr(),qr.textContent="An example. Press Verify.",En.replaceChildren(),Ce("submit",HTMLButtonElement).focus()}Zn.addEventListener(
-"submit",async e=>{e.preventDefault(),En.replaceChildren(await Oi().catch(Xr)),En.focus()});Zn.addEventListener("change",Jr);Ce("example",HTMLButtonElement).addEventListener(
-"click",Ni);$n.addEventListener("input",()=>{er=void 0,qr.textContent=""});kn.addEventListener("input",()=>{Tn=void 0});Ce("attestation-file",HTMLInputElement).
-addEventListener("change",e=>{Hc(e.currentTarget.files?.[0])});Ce("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.
-files?.[0];try{t!==void 0&&(Tn=await Nc(t,kn))}catch(n){En.replaceChildren(Xr(n))}});if(location.protocol==="file:"){for(let e of document.querySelectorAll(".of\
--server"))e.hidden=!0;Ce("root-own",HTMLInputElement).defaultChecked=!0,Jr()}var Oc=Ce("drop",HTMLElement);for(let e of["dragover","dragleave","drop"])Oc.addEventListener(
-e,t=>{t.preventDefault(),Oc.classList.toggle("over",e==="dragover"),e==="drop"&&Hc(t.dataTransfer?.files[0])});})();
+destroyed",action:"Change"},Ha=["unknown","viewer","operator","owner"],ja=["enrol","authenticate","issue"];function Pa(e){return Object.entries(e).flatMap(([n,r])=>n===
+"kind"?[]:[[Da[n],Ka(n,r)]])}function Ka(e,t){if(t instanceof Uint8Array)return t;switch(e){case"expiresAt":return Pt(BigInt(t));case"scopes":return ja.filter((n,r)=>(Number(
+t)>>r)%2===1).join(", ");case"role":return Ha[Number(t)]??"unknown";default:return`${t}`.replaceAll("_"," ")}}function Mc(e){let t=we("ul","");return t.append(...Bt.
+map(({name:r})=>we("li",`${r} signature verifies`))),e?[t,we("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:[t]}function Nc(e,t){
+return[["Sealed",`${Pt(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t} of ${e.treeSize}`],["Key set",e.keySetId]]}function Dc(e){let t=we("\
+dl","");for(let[n,r]of e){let o=typeof r=="string"?we("dd",r):we("dd",mt(r),"bytes");t.append(we("dt",n),o)}return t}function En(e,t,{advice:n,code:r}={}){let o=we(
+"div","","outcome refused");return o.setAttribute("role","alert"),o.append(we("h2",e),we("p",Ya(t))),n!==void 0&&o.append(we("p",n,"advice")),r!==void 0&&o.append(
+we("p",`Code: ${r}`)),o}function Ya(e){let t=e.slice(0,1).toUpperCase()+e.slice(1);return/[.!?]$/.test(t)?t:`${t}.`}function we(e,t,n=""){let r=document.createElement(
+e);return r.textContent=t,n!==""&&(r.className=n),r}var za=512*1024,Qn=Ue("form",HTMLFormElement),kn=Ue("outcome",HTMLElement),$n=Ue("attestation",HTMLTextAreaElement),Xr=Ue("attestation-state",HTMLElement),Tn=Ue(
+"trust-root",HTMLTextAreaElement),er,Sn;function Ue(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
+function jc(e){return String(new FormData(Qn).get(e))}async function Wa(){let e=er??new TextEncoder().encode($n.value);if(e.length===0)throw new Ke("Paste an at\
+testation, or drop a file.");let t=vc(e),n=wc(t);return n===void 0?_a(t):qa(t,n)}async function _a(e){let t=Ue("audience",HTMLInputElement).value.trim();if(t===
+"")throw new Ke("Enter the audience: the relying party that the attestation must be for.");let n=Bc(Ue("nonce",HTMLInputElement).value),r=Oc(Ue("account-key",HTMLInputElement).
+value),o=await Pc(),f=r===void 0?{}:{accountKey:r},c=new $t({trustRoot:o,audience:t,nonce:n,decision:"any",acceptNoProof:!0,...f}),s=Yc(()=>Ja(e)),i=await zc(()=>nc(
+e,c,s),h=>rc(e,h,c,s));return Rc(i,Ln(),r!==void 0,Jr()?s:void 0)}async function qa(e,t){let n=await Pc(),r=Yc(()=>Number(t.changedAt)),o=await zc(()=>Ac(e,n,void 0,
+r),f=>Ec(e,f,n,void 0,r));return Fc(o,Ln())}function Ln(){return jc("root")==="served"}async function Pc(){return Ln()?Va():Xa()}function Jr(){return jc("time")===
+"now"}function Kc(){return Math.floor(Date.now()/1e3)}function Yc(e){return Jr()?Kc():e()}async function zc(e,t){try{return e()}catch(n){if(!(n instanceof Pe)||
+n.code!=="seal-needed"||n.seal===void 0)throw n;let r=n.seal.sealNumber;if(location.protocol==="file:")throw new Ke(`It names seal ${r} and does not contain it;\
+ a page from a file has no server to ask.`);let o=await Wc(`/v1/seals/${r}`,`seal ${r}`);return t(Ga(new Uint8Array(await o.arrayBuffer()),r))}}function Ga(e,t){
+try{return Ot.decode(e)}catch(n){throw n instanceof Ve?new Ke(`What this server gave as seal ${t} is none: ${n.message}.`):n}}async function Va(){let e=await Wc(
+"/v1/keys","the trust root");return Ze.fromJson(await e.text())}function Xa(){if(Sn!==void 0)return Ze.decode(Sn);if(Tn.value.trim()==="")throw new Ke("Paste yo\
+ur trust root, or choose its file.");return Ze.fromJson(Tn.value)}async function Wc(e,t){let n=await fetch(e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;
+throw new Ke(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function Ja(e){try{return Number(Gn(jt(e).statement).issuedAt)}catch(t){
+throw t instanceof Ve?Pe.undecodable(t):t}}function Zr(e){if(e instanceof Pe){let{code:t,message:n}=e,r=n.replace(/; do not accept$/,"");return En("Not verified",
+Cc(r,Jr()?Kc():void 0),{advice:Sc(t),code:t})}return e instanceof Le||e instanceof Ve?En("The trust root cannot be read",e.message):e instanceof Ke?En("Nothing \
+was verified yet",e.message):En("Nothing was verified",`Unexpected: ${String(e)}`)}async function _c(e,t){if(e.size>za)throw new Ke(`${e.name} is too large: ${e.
+size} bytes.`);let n=new Uint8Array(await e.arrayBuffer()),r=Vr(n),o=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=o?r:"",o?void 0:n}async function qc(e){
+if(e!==void 0)try{er=await _c(e,$n),Xr.textContent=`${e.name}, ${e.size} bytes`}catch(t){kn.replaceChildren(Zr(t))}}function Qr(){Ue("own-root",HTMLElement).hidden=
+Ln(),Ue("served-note",HTMLElement).hidden=!Ln()}function Za(){Qn.reset(),er=void 0,Sn=void 0,$n.value=q.attestation,Ue("audience",HTMLInputElement).value=q.audience,
+Ue("nonce",HTMLInputElement).value=q.nonce,Tn.value=q.trustRoot;for(let e of["root-own","time-issued"])Ue(e,HTMLInputElement).checked=!0;Qr(),Xr.textContent="An\
+ example. Press Verify.",kn.replaceChildren(),Ue("submit",HTMLButtonElement).focus()}Qn.addEventListener("submit",async e=>{e.preventDefault(),kn.replaceChildren(
+await Wa().catch(Zr)),kn.focus()});Qn.addEventListener("change",Qr);Ue("example",HTMLButtonElement).addEventListener("click",Za);$n.addEventListener("input",()=>{
+er=void 0,Xr.textContent=""});Tn.addEventListener("input",()=>{Sn=void 0});Ue("attestation-file",HTMLInputElement).addEventListener("change",e=>{qc(e.currentTarget.
+files?.[0])});Ue("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.files?.[0];try{t!==void 0&&(Sn=await _c(t,Tn))}catch(n){
+kn.replaceChildren(Zr(n))}});if(location.protocol==="file:"){for(let e of document.querySelectorAll(".of-server"))e.hidden=!0;Ue("root-own",HTMLInputElement).defaultChecked=
+!0,Qr()}var Hc=Ue("drop",HTMLElement);for(let e of["dragover","dragleave","drop"])Hc.addEventListener(e,t=>{t.preventDefault(),Hc.classList.toggle("over",e==="d\
+ragover"),e==="drop"&&qc(t.dataTransfer?.files[0])});})();

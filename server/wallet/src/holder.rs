@@ -3,12 +3,15 @@
 use rand::CryptoRng;
 use thiserror::Error;
 use trefoil_api::{AttestationForm, Authentication, Base64, Hex, Nonce, Shares, Vector};
+use trefoil_attest::{DeviceSignature, DeviceStatement, Proof};
 use trefoil_split::{Context, QuantiseError, SealingKey, Split, split_probe};
 use trefoil_types::{Account, Handle, SessionId};
 use trefoil_zkp::envelope::{EnvelopeError, ProofEnvelope};
 use trefoil_zkp::session::{SessionKey, request_mac};
 use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_to_prove, prove};
 use zeroize::Zeroizing;
+
+use crate::account_key::AccountKey;
 
 /// The issuer's data for a holder besides the credential itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +46,9 @@ pub struct OpenRequest {
 /// The holder's side of a proof session. The session key is wiped when dropped.
 #[derive(Debug)]
 pub struct HolderSession {
-    id: SessionId,
+    tenant: TenantId,
+    /// As attestations name it; its session is this one.
+    proof: Proof,
     handle: Handle,
     account: Account,
     audience: String,
@@ -90,6 +95,12 @@ impl Holder {
         Account::new(trefoil_zkp::account(&self.witness.secret, &scope).to_bytes())
     }
 
+    /// The key with which the holder's devices sign for the account with `audience`.
+    #[must_use]
+    pub fn account_key(&self, audience: &str) -> AccountKey {
+        AccountKey::of(&self.witness.secret, &self.membership.tenant, audience)
+    }
+
     /// Proves the credential to `audience` under a fresh session key. Takes tens of milliseconds of one core.
     ///
     /// # Errors
@@ -103,6 +114,7 @@ impl Holder {
         let Membership { tenant, policy_id, root_generation, level } = self.membership;
         let key = SessionKey::random(rng);
         let key_commitment = key.commitment();
+        let account_key = self.account_key(audience).id();
         let statement = self.witness.statement(&SessionClaim {
             circuit: Circuit::Cred2,
             tenant,
@@ -112,17 +124,31 @@ impl Holder {
             level,
             policy_id,
             key_commitment: &key_commitment,
+            account_key,
         });
         let session = HolderSession {
-            id: SessionId::new(statement.digest()),
+            tenant,
+            proof: Proof {
+                circuit: statement.circuit.id(),
+                root: *statement.root.as_bytes(),
+                level,
+                epoch: statement.epoch,
+                session: SessionId::new(statement.digest()),
+            },
             handle: Handle::new(statement.handle.to_bytes()),
             account: Account::new(statement.account.to_bytes()),
             audience: audience.to_owned(),
             key: key.clone(),
         };
         let proof = prove(&self.witness, &statement, rng)?;
-        let envelope =
-            ProofEnvelope { statement, audience: audience.to_owned(), session_key: key, policy_id, proof };
+        let envelope = ProofEnvelope {
+            statement,
+            audience: audience.to_owned(),
+            session_key: key,
+            account_key,
+            policy_id,
+            proof,
+        };
         Ok(OpenRequest { envelope: envelope.encode()?, session, level })
     }
 }
@@ -131,7 +157,7 @@ impl HolderSession {
     /// The session's id, which the service computes as well.
     #[must_use]
     pub fn id(&self) -> Hex<32> {
-        Hex(self.id.to_bytes())
+        Hex(self.proof.session.to_bytes())
     }
 
     /// The holder towards this audience, the same in every session: the `account` of attestations.
@@ -152,11 +178,17 @@ impl HolderSession {
         &self.audience
     }
 
-    /// The session's stored form, with its secrets: id, handle, account, key, then the audience.
+    /// The session's stored form, with its secrets: tenant, circuit u16, root, level u8, epoch u32, id, handle, account, key, then the audience.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(Vec::with_capacity(4 * 32 + self.audience.len()));
-        bytes.extend(self.id.as_bytes());
+        let mut bytes = Zeroizing::new(Vec::with_capacity(5 * 32 + 23 + self.audience.len()));
+        let Proof { circuit, root, level, epoch, session } = &self.proof;
+        bytes.extend(self.tenant.as_bytes());
+        bytes.extend(circuit.to_le_bytes());
+        bytes.extend(root);
+        bytes.push(*level);
+        bytes.extend(epoch.to_le_bytes());
+        bytes.extend(session.as_bytes());
         bytes.extend(self.handle.as_bytes());
         bytes.extend(self.account.as_bytes());
         bytes.extend(self.key.to_bytes().iter());
@@ -167,14 +199,26 @@ impl HolderSession {
     /// Reads the bytes of [`HolderSession::to_bytes`].
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<HolderSession> {
-        let (id, rest) = bytes.split_first_chunk()?;
+        let (tenant, rest) = bytes.split_first_chunk()?;
+        let (circuit, rest) = rest.split_first_chunk()?;
+        let (root, rest) = rest.split_first_chunk()?;
+        let (level, rest) = rest.split_first()?;
+        let (epoch, rest) = rest.split_first_chunk()?;
+        let (session, rest) = rest.split_first_chunk()?;
         let (handle, rest) = rest.split_first_chunk()?;
         let (account, rest) = rest.split_first_chunk()?;
         let (key, rest) = rest.split_first_chunk()?;
         let audience = str::from_utf8(rest).ok()?.to_owned();
         let key = SessionKey::from_bytes(*key);
         Some(HolderSession {
-            id: SessionId::new(*id),
+            tenant: TenantId::new(*tenant),
+            proof: Proof {
+                circuit: u16::from_le_bytes(*circuit),
+                root: *root,
+                level: *level,
+                epoch: u32::from_le_bytes(*epoch),
+                session: SessionId::new(*session),
+            },
             handle: Handle::new(*handle),
             account: Account::new(*account),
             audience,
@@ -216,9 +260,22 @@ impl HolderSession {
         attestation: AttestationForm,
         rng: &mut impl CryptoRng,
     ) -> Result<Authentication, QuantiseError> {
-        let context = Context::probe(tenant, &self.handle, &self.id, nonce.as_bytes(), issued_at);
+        let context = Context::probe(tenant, &self.handle, &self.proof.session, nonce.as_bytes(), issued_at);
         let split = split_probe(probe.coordinates(), key, &context, rng)?;
         Ok(self.signed(None, Some(shares(&split)), nonce, issued_at, attestation))
+    }
+
+    /// The signature of the holder's device for this request. The service does not get it: who has the answer joins it to the attestation
+    /// ([`trefoil_attest::join`]). `key` is that of the session's account, and outlives the session, so the session does not keep it.
+    pub fn sign(
+        &self,
+        request: &Authentication,
+        key: &AccountKey,
+        rng: &mut (impl CryptoRng + ?Sized),
+    ) -> DeviceSignature {
+        let HolderSession { tenant, account, ref audience, proof, .. } = *self;
+        let (nonce, request_digest) = (request.nonce.as_bytes(), attested_digest(request));
+        key.sign(&DeviceStatement { tenant, account, audience, nonce, request_digest, proof }, rng)
     }
 
     fn signed(

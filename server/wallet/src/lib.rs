@@ -4,12 +4,15 @@
 //!
 //! * [`credentials`]: roots, their log, the file that a holder receives, and secrets under a passphrase.
 //! * [`wallet`]: one secret, the credentials for it, and the open sessions.
-//! * [`Holder`]: one credential, which opens proof sessions; a [`HolderSession`] signs requests.
+//! * [`Holder`]: one credential, which opens proof sessions; a [`HolderSession`] makes requests.
+//! * [`AccountKey`]: what a person's devices sign with, for one account.
 
+mod account_key;
 pub mod credentials;
 mod holder;
 pub mod wallet;
 
+pub use account_key::AccountKey;
 pub use holder::{
     Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,
 };

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use trefoil_api::{Authentication, Hex, Shares, UnprovenAuthentication, Vector};
-use trefoil_types::TenantId;
+use trefoil_types::{AccountKeyId, TenantId};
 use trefoil_wallet::attested_digest;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::{SessionKey, context, request_mac, verify_request_mac};
@@ -141,7 +141,7 @@ fn envelope() -> Value {
     let (session_key, secret) =
         (SessionKey::from_bytes(counted(0x80)), Secret::from_bytes(&[1; 32]).unwrap());
     let audience = "https://shop.example";
-    let scope = scope(&TENANT, audience);
+    let (account_key, scope) = (AccountKeyId::new(counted(0xc0)), scope(&TENANT, audience));
     let statement = Statement {
         circuit: Circuit::Cred2,
         tenant: TENANT,
@@ -152,7 +152,7 @@ fn envelope() -> Value {
         scope,
         account: account(&secret, &scope),
         handle: handle(&secret, &TENANT),
-        ctx: context(&TENANT, audience, &session_key.commitment(), EPOCH, 1),
+        ctx: context(&TENANT, audience, &session_key.commitment(), &account_key, EPOCH, 1),
     };
     let proof = vec![0; *proof_size_window(Circuit::Cred2).start()];
     let (own_account, own_handle) = (statement.account.to_bytes(), statement.handle.to_bytes());
@@ -161,6 +161,7 @@ fn envelope() -> Value {
         statement,
         audience: audience.to_owned(),
         session_key: session_key.clone(),
+        account_key,
         policy_id: 1,
         proof: proof.clone(),
     };
@@ -178,6 +179,7 @@ fn envelope() -> Value {
         "handle": hex(own_handle),
         "audience": audience,
         "session_key": hex(session_key.to_bytes()),
+        "account_key": account_key.to_string(),
         "policy_id": 1,
         "session_id": hex(id),
     })

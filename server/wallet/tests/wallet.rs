@@ -1,14 +1,16 @@
 //! A wallet and the issuer that it has its credentials from.
 
-use rand::SeedableRng as _;
 use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use std::collections::{BTreeSet, HashMap};
 use trefoil_api::{AttestationForm, Nonce, Vector};
+use trefoil_attest::{Succession, verify_succession};
 use trefoil_issuer::{Issuer, NewMember};
 use trefoil_types::IssuerKeyId;
-use trefoil_wallet::OpenRequest;
 use trefoil_wallet::credentials::sealed::{Cost, SealedError};
 use trefoil_wallet::credentials::{CredentialError, CredentialFile};
 use trefoil_wallet::wallet::{Session, Wallet, WalletError};
+use trefoil_wallet::{OpenRequest, attested_digest};
 use trefoil_zkp::TenantId;
 use trefoil_zkp::envelope::ProofEnvelope;
 
@@ -23,8 +25,18 @@ fn rng() -> StdRng {
 
 /// An issuer with the wallet as its member, and the credential.
 fn credential(wallet: &Wallet, directory: &std::path::Path, seed: u64) -> (Issuer, CredentialFile) {
+    credential_of(wallet, directory, TENANT, seed)
+}
+
+/// The same of another tenant.
+fn credential_of(
+    wallet: &Wallet,
+    directory: &std::path::Path,
+    tenant: TenantId,
+    seed: u64,
+) -> (Issuer, CredentialFile) {
     let mut rng = StdRng::seed_from_u64(seed);
-    let mut issuer = Issuer::init(directory, TENANT, 1, PASSPHRASE, CHEAP, &mut rng).unwrap();
+    let mut issuer = Issuer::init(directory, tenant, 1, PASSPHRASE, CHEAP, &mut rng).unwrap();
     let expiry = trefoil_zkp::epoch_at(NOW) + 100;
     let commitment = wallet.commitment();
     let ann = NewMember { name: "ann".to_owned(), commitment, level: 2, expiry, roles: 0 };
@@ -101,4 +113,81 @@ fn credentials_of_others_of_other_issuers_and_older_ones_are_refused() {
     wallet.forget(&TENANT).unwrap();
     assert!(wallet.forget(&TENANT).is_err());
     wallet.receive(foreign, None).unwrap();
+}
+
+/// What a device shows in a login with `audience`, by name: all that is not a public constant of the tenant.
+fn shown(wallet: &Wallet, tenant: &TenantId, audience: &str, seed: u64) -> Vec<(&'static str, Vec<u8>)> {
+    let rng = &mut StdRng::seed_from_u64(seed);
+    let OpenRequest { envelope, session, .. } = wallet.prove(tenant, audience, None, NOW, rng).unwrap();
+    let ProofEnvelope { statement, session_key, proof, .. } = ProofEnvelope::decode(&envelope).unwrap();
+    let nonce = Nonce::new(rng.random::<[u8; 32]>().to_vec()).unwrap();
+    let face = Vector::new(std::array::from_fn::<_, 128, _>(|_| rng.random()));
+    let request = session.authentication(face, nonce, NOW, AttestationForm::Full);
+    let signature = session.sign(&request, &wallet.account_key(tenant, audience), rng);
+    vec![
+        ("scope", statement.scope.to_bytes().to_vec()),
+        ("account", statement.account.to_bytes().to_vec()),
+        ("handle", statement.handle.to_bytes().to_vec()),
+        ("context", statement.ctx.to_vec()),
+        ("session", session.id().0.to_vec()),
+        ("session key", session_key.to_bytes().to_vec()),
+        ("proof", proof),
+        ("probe digest", request.probe_digest().to_vec()),
+        ("request digest", attested_digest(&request).to_vec()),
+        ("mac", request.mac.0.to_vec()),
+        ("account key", signature.public_key.to_vec()),
+        ("account key id", signature.account_key().to_bytes().to_vec()),
+        ("signature", signature.signature.to_vec()),
+    ]
+}
+
+/// The names of two parts that have eight bytes in common, which are not the zeros behind a signature's hints.
+fn common<'a>(
+    one: &'a [(&'static str, Vec<u8>)],
+    other: &'a [(&'static str, Vec<u8>)],
+) -> Vec<(&'a str, &'a str)> {
+    let windows = |parts: &'a [(&'static str, Vec<u8>)]| {
+        parts.iter().flat_map(|(name, bytes)| {
+            bytes.windows(8).filter(|window| *window != [0; 8]).map(move |window| (window, *name))
+        })
+    };
+    let known: HashMap<&[u8], &str> = windows(one).collect();
+    windows(other).filter_map(|(window, name)| Some((*known.get(window)?, name))).collect()
+}
+
+/// Claim P19: Logins of one person with two audiences have nothing in common that her device shows but the tenant's handle, which the service alone sees,
+/// and logins under two credentials nothing at all.
+#[test]
+fn a_device_shows_two_audiences_and_two_tenants_nothing_in_common() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut wallet = Wallet::create(&mut rng());
+    let tenants = [TENANT, TenantId::new([8; 16])];
+    for (tenant, seed) in tenants.iter().zip(1..) {
+        let (_, file) = credential_of(&wallet, &parent.path().join(seed.to_string()), *tenant, seed);
+        wallet.receive(file, None).unwrap();
+    }
+    let shop = shown(&wallet, &TENANT, "shop.example", 1);
+    let bank = shown(&wallet, &TENANT, "bank.example", 2);
+    let elsewhere = shown(&wallet, &tenants[1], "shop.example", 3);
+    let handles = common(&shop, &bank);
+    assert!(!handles.is_empty() && handles.iter().all(|names| *names == ("handle", "handle")), "{handles:?}");
+    assert_eq!(common(&shop, &elsewhere), []);
+    assert_eq!(common(&bank, &elsewhere), []);
+    // The key and the account are what a relying party recognises, in any session and from a wallet that was restored.
+    let restored = Wallet::open(&wallet.seal(PASSPHRASE, CHEAP, &mut rng()).unwrap(), PASSPHRASE).unwrap();
+    let again = shown(&restored, &TENANT, "shop.example", 4);
+    let same: BTreeSet<&str> = common(&shop, &again).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(same, BTreeSet::from(["account", "account key", "account key id", "handle", "scope"]));
+}
+
+#[test]
+fn two_wallets_make_a_succession_that_names_both_accounts() {
+    let [old, new] = [1, 2].map(|seed| Wallet::create(&mut StdRng::seed_from_u64(seed)));
+    let bytes = old.succession(&new, &TENANT, "shop.example", &mut rng());
+    let succession = Succession::decode(&bytes).unwrap();
+    let [key, next] = [&old, &new].map(|wallet| wallet.account_key(&TENANT, "shop.example").id());
+    let [account, following] = succession.accounts;
+    assert_eq!(verify_succession(&bytes, account, key), Ok((following, next)));
+    assert_ne!((account, key), (following, next));
+    assert!(verify_succession(&bytes, following, next).is_err());
 }

@@ -5,12 +5,17 @@ use serde_json::Value;
 use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{
     Attestation, Change, Cosignature, ExpectedNonce, Policy, PrunedSeal, PublicKeySet, Seal, SealHeader,
-    Statement, TrustRoot, verify, verify_pruned_seal, verify_seal, verify_with_seal,
+    Statement, Succession, TrustRoot, account_key_id, verify, verify_pruned_seal, verify_seal,
+    verify_succession, verify_with_seal,
 };
 
 /// The honest attestations, from the vectors that all clients share: a full one and the compact form of it.
 const ATTESTATIONS: [&[u8]; 2] =
     [include_bytes!("../../testdata/full.cbor"), include_bytes!("../../testdata/compact.cbor")];
+/// The full one with a device's signature.
+const DEVICE: &[u8] = include_bytes!("../../testdata/device.cbor");
+/// A succession of two account keys.
+const DEVICES: &str = include_str!("../../testdata/device.json");
 const SEAL: &[u8] = include_bytes!("../../testdata/seal.cbor");
 /// Of the honest receipts.
 const CHANGES_SEAL: &[u8] = include_bytes!("../../testdata/changes-seal.cbor");
@@ -47,6 +52,8 @@ pub enum Form {
     Header,
     /// `PrunedSeal::decode`.
     Pruned,
+    /// `Succession::decode`.
+    Succession,
     /// `PublicKeySet::decode`.
     KeySet,
     /// `TrustRoot::decode`.
@@ -61,7 +68,7 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Attestation,
         Self::Edited,
         Self::Statement,
@@ -69,6 +76,7 @@ impl Form {
         Self::Seal,
         Self::Header,
         Self::Pruned,
+        Self::Succession,
         Self::KeySet,
         Self::TrustRoot,
         Self::TrustRootText,
@@ -139,6 +147,7 @@ impl Target {
         note(Form::Seal, self.seal(bytes));
         note(Form::Header, header(bytes));
         note(Form::Pruned, self.pruned(bytes));
+        note(Form::Succession, succession(bytes));
         note(Form::KeySet, key_set(bytes));
         note(Form::TrustRoot, self.trust_root(bytes));
         if let Ok(text) = str::from_utf8(bytes) {
@@ -162,11 +171,15 @@ impl Target {
 
     fn attestation(&self, bytes: &[u8]) -> bool {
         let verified = verify(bytes, &self.policy, self.now);
-        assert!(bytes == ATTESTATIONS[0] || verified.is_err(), "a forgery verifies: {}", hex::encode(bytes));
+        assert!(
+            [ATTESTATIONS[0], DEVICE].contains(&bytes) || verified.is_err(),
+            "a forgery verifies: {}",
+            hex::encode(bytes)
+        );
         // With the seal given, signatures inside a full attestation are not looked at; all else is.
         if verify_with_seal(bytes, &self.seal, &self.policy, self.now).is_ok() {
             let signed = |bytes| {
-                let Attestation { statement, leaf_index, tree_size, path, evidence: _ } =
+                let Attestation { statement, leaf_index, tree_size, path, evidence: _, device: _ } =
                     Attestation::decode(bytes).expect("what verifies decodes");
                 (statement, leaf_index, tree_size, path)
             };
@@ -253,6 +266,20 @@ fn statement(bytes: &[u8]) -> bool {
     canonical(bytes, Statement::decode(bytes), encode).is_some()
 }
 
+/// The succession of the vectors.
+fn honest_succession() -> Vec<u8> {
+    let devices: Value = serde_json::from_str(DEVICES).expect("device.json");
+    hex::decode(devices["succession"]["bytes"].as_str().expect("text")).expect("hexadecimal")
+}
+
+fn succession(bytes: &[u8]) -> bool {
+    let Some(decoded) = canonical(bytes, Succession::decode(bytes), Succession::encode) else { return false };
+    let key = account_key_id(&decoded.signatures[0].public_key);
+    let verified = verify_succession(bytes, decoded.accounts[0], key);
+    assert!(verified.is_err() || bytes == honest_succession(), "a forgery verifies: {}", hex::encode(bytes));
+    true
+}
+
 fn change(bytes: &[u8]) -> bool {
     let encode = |change: &Change<'_>| change.encode().expect("what decodes can be encoded");
     let is_change = canonical(bytes, Change::decode(bytes), encode).is_some();
@@ -317,6 +344,8 @@ fn seeds(seal: &Seal, pinned: &TrustRoot) -> Vec<Vec<u8>> {
     let next = next.with_cosignatures(vec![cosignature]).expect("one cosignature");
     let mut seeds = ATTESTATIONS.map(<[u8]>::to_vec).to_vec();
     seeds.extend([
+        DEVICE.to_vec(),
+        honest_succession(),
         SEAL.to_vec(),
         CHANGES_SEAL.to_vec(),
         seal.header.encode(),

@@ -66,14 +66,7 @@ impl<'a> Statement<'a> {
         w.key(11);
         match self.proof {
             None => w.null(),
-            Some(Proof { circuit, root, level, epoch, session }) => {
-                w.array(5);
-                w.uint(circuit.into());
-                w.bytes(&root);
-                w.uint(level.into());
-                w.uint(epoch.into());
-                w.bytes(session.as_bytes());
-            }
+            Some(proof) => proof.write(w),
         }
     }
 
@@ -126,6 +119,18 @@ impl<'a> Statement<'a> {
         };
         r.finish("statement")?;
         Ok(statement)
+    }
+}
+
+impl Proof {
+    pub(crate) fn write(&self, w: &mut Writer<'_>) {
+        let Self { circuit, root, level, epoch, session } = self;
+        w.array(5);
+        w.uint((*circuit).into());
+        w.bytes(root);
+        w.uint((*level).into());
+        w.uint((*epoch).into());
+        w.bytes(session.as_bytes());
     }
 }
 

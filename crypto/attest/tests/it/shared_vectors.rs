@@ -39,6 +39,10 @@ fn every_case_is_decided_as_stated() {
             Some(true) => policy.accept_no_proof(),
             _ => policy,
         };
+        let policy = match case["account_key"].as_str() {
+            Some(key) => policy.account_key(key.parse().unwrap()),
+            None => policy,
+        };
         let (bytes, now) = (edited(case), number(&own(case, "now")));
         let outcome = match case["seal"].as_bool().unwrap() {
             true => verify_with_seal(&bytes, &seal, &policy, now),
@@ -46,7 +50,9 @@ fn every_case_is_decided_as_stated() {
         };
         let decided = outcome.as_ref().map_or_else(|error| error.code(), |_| "verified");
         assert_eq!(decided, text(&case["expect"]), "{}: {:?}", case["name"], outcome.err());
+        let device = outcome.as_ref().ok().and_then(|verified| verified.device());
+        assert_eq!(device.map(|key| key.to_string()).as_deref(), case["device"].as_str(), "{}", case["name"]);
         *if decided == "verified" { &mut verified } else { &mut refused } += 1;
     }
-    assert!(verified >= 26 && refused >= 443, "{verified} verified, {refused} refused");
+    assert!(verified >= 33 && refused >= 470, "{verified} verified, {refused} refused");
 }

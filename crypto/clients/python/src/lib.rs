@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use time::Now;
 use trefoil_attest as attest;
+use trefoil_types::{Account, AccountKeyId};
 use verified::{Statement, Verified};
 
 create_exception!(
@@ -136,6 +137,21 @@ impl Seal {
     }
 }
 
+/// Verifies a succession of the account and key that are kept, and returns those to keep instead; raises `VerifyError`.
+#[pyfunction]
+fn verify_succession<'py>(
+    py: Python<'py>,
+    succession: &[u8],
+    account: &[u8],
+    account_key: &[u8],
+) -> PyResult<[Bound<'py, PyBytes>; 2]> {
+    let account = Account::new(policy::fixed(account, "account")?);
+    let key = AccountKeyId::new(policy::fixed(account_key, "account_key")?);
+    let (account, key) =
+        attest::verify_succession(succession, account, key).map_err(|cause| refused(py, &cause))?;
+    Ok([PyBytes::new(py, account.as_bytes()), PyBytes::new(py, key.as_bytes())])
+}
+
 /// Verifies a full attestation against `policy` at `now` (Unix seconds); raises `VerifyError`.
 #[pyfunction]
 fn verify(py: Python<'_>, attestation: &[u8], policy: &Policy, now: Now) -> PyResult<Verified> {
@@ -210,6 +226,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify_with_seal, module)?)?;
     module.add_function(wrap_pyfunction!(verify_seal, module)?)?;
+    module.add_function(wrap_pyfunction!(verify_succession, module)?)?;
     module.add_function(wrap_pyfunction!(verified::compare, module)?)?;
     module.add_function(wrap_pyfunction!(log::verify_consistency, module)?)?;
     module.add_function(wrap_pyfunction!(log::verify_same_log, module)?)

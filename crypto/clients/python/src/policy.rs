@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use trefoil_attest as attest;
 use trefoil_attest::{CLOCK_SKEW_SECONDS_MAX, ExpectedNonce, NONCE_BYTES_MAX, NONCE_BYTES_MIN, ProbeMode};
-use trefoil_types::{Account, TenantId};
+use trefoil_types::{Account, AccountKeyId, TenantId};
 
 /// In place of a nonce, for auditors of stored attestations.
 pub(crate) const DANGEROUS_ANY_NONCE: &str = "dangerous: any nonce";
@@ -25,7 +25,7 @@ impl Policy {
     /// Requires the root's issuer, this audience and nonce, a decision of `match` unless `decision` is "any", and a credential proof
     /// unless `accept_no_proof` is true.
     #[new]
-    #[pyo3(signature = (trust_root, audience, nonce, *, tenant=None, account=None, request_digest=None,
+    #[pyo3(signature = (trust_root, audience, nonce, *, tenant=None, account=None, account_key=None, request_digest=None,
         decision="match", probe_mode=None, proof_level=None, accept_no_proof=false, policy_version=None, fmr_class=0,
         clock_skew=10))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
@@ -35,6 +35,7 @@ impl Policy {
         nonce: &Bound<'_, PyAny>,
         tenant: Option<&[u8]>,
         account: Option<&[u8]>,
+        account_key: Option<&[u8]>,
         request_digest: Option<&[u8]>,
         decision: &str,
         probe_mode: Option<&str>,
@@ -50,6 +51,9 @@ impl Policy {
         }
         if let Some(bytes) = account {
             policy = policy.account(Account::new(fixed(bytes, "account")?));
+        }
+        if let Some(bytes) = account_key {
+            policy = policy.account_key(AccountKeyId::new(fixed(bytes, "account_key")?));
         }
         if let Some(bytes) = request_digest {
             policy = policy.request_digest(fixed(bytes, "request_digest")?);
@@ -98,6 +102,6 @@ fn read_nonce(nonce: &Bound<'_, PyAny>) -> PyResult<ExpectedNonce> {
     }
 }
 
-fn fixed<const N: usize>(bytes: &[u8], name: &str) -> PyResult<[u8; N]> {
+pub(crate) fn fixed<const N: usize>(bytes: &[u8], name: &str) -> PyResult<[u8; N]> {
     bytes.try_into().map_err(|_| PyValueError::new_err(format!("{name} has {N} bytes")))
 }

@@ -39,6 +39,8 @@ pub(crate) struct Verified {
     #[pyo3(get)]
     statement_digest: Py<PyBytes>,
     #[pyo3(get)]
+    account_key: Option<Py<PyBytes>>,
+    #[pyo3(get)]
     leaf_index: u64,
     #[pyo3(get)]
     seal_number: u64,
@@ -89,6 +91,7 @@ impl Verified {
         Ok(Self {
             statement: Py::new(py, statement)?,
             statement_digest: bytes(verified.statement_digest()),
+            account_key: verified.device().map(|key| bytes(key.as_bytes())),
             leaf_index: verified.leaf_index(),
             seal_number: verified.seal().seal_number,
             sealed_at: verified.seal().time,

@@ -6,6 +6,7 @@ import secrets
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from calls import refused
 from service import ANOTHERS, AUDIENCE, OWN, UNPROVEN, Member, Service
@@ -45,6 +46,25 @@ def test_a_login_is_verified_and_says_that_it_has_no_proof(service: Service, sho
     elsewhere = replace(ann, audience="https://other.example")
     other = tenant.authenticate(elsewhere, OWN, secrets.token_bytes(32)).verified.statement.account
     assert other not in (statement.account, ann.handle)
+
+
+@pytest.mark.parametrize("numbers", [192, 512])
+def test_arrays_of_any_width_are_compared_and_another_length_is_refused_with_both(service: Service, numbers: int) -> None:
+    own, anothers = (wave(0.7 * np.arange(numbers, dtype=np.float32)) for wave in (np.sin, np.cos))
+    model = {"embedder": f"test-{numbers}", "dimension": numbers}
+    tenant_id = service.make_tenant(UNPROVEN | model)
+    tenant = service.tenant(service.make_key(tenant_id, "enrol", "authenticate")["api_key"])
+    bob = Unproven(tenant_id, secrets.token_bytes(32), AUDIENCE)
+    assert tenant.enrol(bob.handle, [own, 2 * own], "form 7").agreement == 1.0
+    for face, decision in [(own, "match"), (anothers, "no_match")]:
+        login = tenant.authenticate(bob, face, secrets.token_bytes(32))
+        assert (login.decision, login.verified.statement.embedder) == (decision, model["embedder"])
+    for call in (
+        lambda short: tenant.enrol(bytes(32), [own, short], "form 7"),
+        lambda short: tenant.authenticate(bob, short, secrets.token_bytes(32)),
+    ):
+        problem = refused("embedding-invalid", call, own[1:])
+        assert f"expected {numbers} numbers, which model test-{numbers} gives, got {numbers - 1}" in problem.detail
 
 
 def test_a_decision_comes_without_an_attestation(shop: tuple[Tenant, Unproven]) -> None:

@@ -1,8 +1,17 @@
 """The shared vectors, with the same outcomes as the other verifiers."""
 
 import pytest
-from trefoil_attest import Policy, Seal, TrustRoot, UpdateError, VerifyError, verify, verify_with_seal
-from vectors import AUDIENCE, MANIFEST, NONCE, NOW, ROTATION, data, edited, text
+from trefoil_attest import (
+    Policy,
+    Seal,
+    TrustRoot,
+    UpdateError,
+    VerifyError,
+    verify,
+    verify_succession,
+    verify_with_seal,
+)
+from vectors import AUDIENCE, DEVICE, MANIFEST, NONCE, NOW, ROTATION, applied, data, edited, text
 
 SEAL = Seal.decode(data("seal.cbor"))
 
@@ -12,15 +21,18 @@ def decide(case: dict) -> str:
     tenant = bytes.fromhex(case["tenant"]) if "tenant" in case else None
     root = TrustRoot.from_json(text(case["trust_root"]))
     accept_no_proof = case.get("accept_no_proof", False)
-    policy = Policy(root, case.get("audience", AUDIENCE), nonce, tenant=tenant, accept_no_proof=accept_no_proof)
+    key = bytes.fromhex(case["account_key"]) if "account_key" in case else None
+    audience = case.get("audience", AUDIENCE)
+    policy = Policy(root, audience, nonce, tenant=tenant, account_key=key, accept_no_proof=accept_no_proof)
     now = case.get("now", NOW)
     try:
         if case["seal"]:
-            verify_with_seal(edited(case), SEAL, policy, now)
+            verified = verify_with_seal(edited(case), SEAL, policy, now)
         else:
-            verify(edited(case), policy, now)
+            verified = verify(edited(case), policy, now)
     except VerifyError as error:
         return error.code
+    assert (verified.account_key and verified.account_key.hex()) == case.get("device")
     return "verified"
 
 
@@ -33,6 +45,18 @@ def test_the_manifest_has_cases_of_every_kind() -> None:
     expected = [case["expect"] for case in MANIFEST["cases"]]
     verified = expected.count("verified")
     assert verified >= 26 and len(expected) - verified >= 443
+
+
+@pytest.mark.parametrize("case", DEVICE["successions"], ids=lambda case: case["name"])
+def test_succession(case: dict) -> None:
+    succession = applied(bytes.fromhex(DEVICE["succession"]["bytes"]), case["edits"])
+    try:
+        kept = verify_succession(succession, bytes.fromhex(case["account"]), bytes.fromhex(case["account_key"]))
+    except VerifyError as error:
+        assert error.code == case["expect"]
+        return
+    assert case["expect"] == "verified"
+    assert [part.hex() for part in kept] == [DEVICE["succession"][field] for field in ("new_account", "new_account_key")]
 
 
 @pytest.mark.parametrize("case", ROTATION["cases"], ids=lambda case: case["name"])

@@ -19,6 +19,7 @@ def text(name: str) -> str:
 
 MANIFEST = json.loads(text("cases.json"))
 CONSISTENCY = json.loads(text("consistency.json"))
+DEVICE = json.loads(text("device.json"))
 ROTATION = json.loads(text("rotation.json"))
 NOW = MANIFEST["now"]
 AUDIENCE = MANIFEST["audience"]
@@ -27,8 +28,11 @@ FULL = data("full.cbor")
 
 
 def edited(case: dict) -> bytes:
-    result = data(case["base"])
-    for edit in case["edits"]:
+    return applied(data(case["base"]), case["edits"])
+
+
+def applied(result: bytes, edits: list) -> bytes:
+    for edit in edits:
         at, end = edit["at"], edit["at"] + edit["remove"]
         result = result[:at] + bytes.fromhex(edit["insert"]) + result[end:]
     return result

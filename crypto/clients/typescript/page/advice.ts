@@ -47,6 +47,9 @@ export function advice(code: VerifyErrorCode): string {
     case "proof-level":
     case "policy-version":
     case "fmr-class":
+    case "no-device-signature":
+    case "account-key":
+    case "device-signature":
       return "Do not accept it: it is not what was asked for.";
   }
 }

@@ -25,11 +25,20 @@ export function attestationBytes(data: Uint8Array): Uint8Array {
 
 /** A nonce in hexadecimal. */
 export function nonceBytes(text: string): Uint8Array {
+  return hexBytes(text, 16, 64, "The nonce is 32 to 128 hexadecimal digits: the one that you issued for this login.");
+}
+
+/** An account key's id in hexadecimal; none where the field is empty. */
+export function accountKeyBytes(text: string): Uint8Array | undefined {
+  const wrong = "The account key is 64 hexadecimal digits: those that you kept with the account.";
+  return text.trim() === "" ? undefined : hexBytes(text, 32, 32, wrong);
+}
+
+function hexBytes(text: string, shortest: number, longest: number, wrong: string): Uint8Array {
   const digits = text.trim().toLowerCase();
-  if (!/^(?:[0-9a-f]{2}){16,64}$/.test(digits)) {
-    throw new InputError("The nonce is 32 to 128 hexadecimal digits: the one that you issued for this login.");
-  }
-  return Uint8Array.from({ length: digits.length / 2 }, (_, at) =>
+  const length = digits.length / 2;
+  if (!/^(?:[0-9a-f]{2})*$/.test(digits) || length < shortest || length > longest) throw new InputError(wrong);
+  return Uint8Array.from({ length }, (_, at) =>
     Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16),
   );
 }

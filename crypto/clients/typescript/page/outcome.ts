@@ -10,10 +10,16 @@ import { time } from "./time.js";
 const NO_PROOF =
   "No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that " +
   "expects a proof must not accept it.";
+const NOT_SIGNED =
+  "Nothing here shows that the person's device took part: a service whose keys were stolen can say it too. A relying party that keeps " +
+  "the account's key asks for its signature.";
+const NOT_PINNED =
+  "A device signed this login, and whether with the account's key is not shown. Keep the account key with the account at the first " +
+  "login, and enter it at later ones.";
 
-/** Shows what was verified. `now` is the present, where it was verified by that. */
-export function showVerified(verified: Verified, served: boolean, now?: number): HTMLElement {
-  const { statement, seal } = verified;
+/** Shows what was verified. `now` is the present, where it was verified by that; `pinned` says that the account's key was demanded. */
+export function showVerified(verified: Verified, served: boolean, pinned: boolean, now?: number): HTMLElement {
+  const { statement, seal, accountKey } = verified;
   const match = statement.decision === "match";
   const box = element("div", "", `outcome ${match ? "good" : "attested-denial"}`);
   const backed = statement.proof === undefined ? ", without a credential proof" : "";
@@ -22,12 +28,15 @@ export function showVerified(verified: Verified, served: boolean, now?: number):
     element("p", match ? "The holder of this account was authenticated." : "The service attests a denial: nobody was authenticated."),
   );
   if (statement.proof === undefined) box.append(element("p", NO_PROOF));
+  else if (accountKey === undefined) box.append(element("p", NOT_SIGNED));
+  else box.append(element("p", pinned ? "The account's device signed this login." : NOT_PINNED));
   box.append(...signatures(served));
   box.append(
     rows([
       ["Issuer", statement.issuer],
       ["Audience", statement.audience],
       ["Account", statement.account],
+      ["Account key", accountKey ?? "none"],
       ["Proof", statement.proof === undefined ? "none" : `level ${statement.proof.level}`],
       ["Session", statement.proof?.session ?? "none"],
       ["Tenant", statement.tenant],

@@ -14,7 +14,7 @@ import { TrustRoot } from "../src/trust-root.js";
 import { verify, verifyWithSeal } from "../src/verify.js";
 import { VerifyError } from "../src/verify-error.js";
 import { advice } from "./advice.js";
-import { asText, attestationBytes, InputError, nonceBytes } from "./input.js";
+import { accountKeyBytes, asText, attestationBytes, InputError, nonceBytes } from "./input.js";
 import { showReceipt, showRefused, showVerified } from "./outcome.js";
 import { withTimes } from "./time.js";
 
@@ -55,14 +55,16 @@ async function checkLogin(bytes: Uint8Array): Promise<HTMLElement> {
   const audience = find("audience", HTMLInputElement).value.trim();
   if (audience === "") throw new InputError("Enter the audience: the relying party that the attestation must be for.");
   const nonce = nonceBytes(find("nonce", HTMLInputElement).value);
+  const key = accountKeyBytes(find("account-key", HTMLInputElement).value);
   const trustRoot = await chosenRoot();
-  const policy = new Policy({ trustRoot, audience, nonce, decision: "any", acceptNoProof: true });
+  const pinned = key === undefined ? {} : { accountKey: key };
+  const policy = new Policy({ trustRoot, audience, nonce, decision: "any", acceptNoProof: true, ...pinned });
   const now = timeOr(() => issuedAt(bytes));
   const verified = await fetching(
     () => verify(bytes, policy, now),
     (seal) => verifyWithSeal(bytes, seal, policy, now),
   );
-  return showVerified(verified, isServed(), isNow() ? now : undefined);
+  return showVerified(verified, isServed(), key !== undefined, isNow() ? now : undefined);
 }
 
 /** A receipt is for nobody in particular and has no end: audience and nonce are not asked for. */

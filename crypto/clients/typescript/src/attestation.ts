@@ -1,6 +1,7 @@
 /** The attestation: a statement, its place in a sealed tree, and the seal or its name. */
 
 import { Reader } from "./cbor.js";
+import { type DeviceSignature, readDevice } from "./device.js";
 import { Seal, type SealReference } from "./seal.js";
 import { STATEMENT_BYTES_MAX } from "./statement.js";
 import { HASH_BYTES, PATH_MAX } from "./tree.js";
@@ -8,7 +9,9 @@ import { HASH_BYTES, PATH_MAX } from "./tree.js";
 /** Name and version of the attestation format. */
 const ATTESTATION_FORMAT = "trefoil:attestation/1";
 /** Upper bound on an encoded attestation, checked before anything is read. */
-const ATTESTATION_BYTES_MAX = 28 * 1024;
+const ATTESTATION_BYTES_MAX = 32 * 1024;
+/** Parts that every attestation has; the device's signature is one more. */
+const PARTS = 6;
 
 /** The seal of an attestation: with its three signatures (`full`), or by name (`compact`). */
 export type Evidence =
@@ -26,12 +29,14 @@ export interface Attestation {
   /** Inclusion path, from the leaf upwards. */
   readonly path: readonly Uint8Array[];
   readonly evidence: Evidence;
+  /** What the device signed, if that was joined. */
+  readonly device: DeviceSignature | undefined;
 }
 
 /** Decodes the one canonical encoding of an attestation; any other bytes are a {@link DecodeError}. */
 export function decodeAttestation(bytes: Uint8Array): Attestation {
   const r = Reader.of("attestation", bytes, ATTESTATION_BYTES_MAX);
-  r.map("attestation", 6);
+  const parts = r.map("attestation", PARTS, PARTS + 1);
   r.key("format", 0).format("format", ATTESTATION_FORMAT);
   const statement = r.key("statement", 1).bytes("statement", 1, STATEMENT_BYTES_MAX);
   const treeSize = r.key("tree_size", 2).uint("tree_size");
@@ -39,8 +44,9 @@ export function decodeAttestation(bytes: Uint8Array): Attestation {
   const length = r.key("path", 4).array("path", 0, PATH_MAX);
   const path = Array.from({ length }, () => r.bytes("path", HASH_BYTES));
   const evidence = readEvidence(r);
+  const device = parts === PARTS ? undefined : readDevice(r.key("device", 7));
   r.finish("attestation");
-  return { statement, treeSize, leafIndex, path, evidence };
+  return { statement, treeSize, leafIndex, path, evidence, device };
 }
 
 function readEvidence(r: Reader): Evidence {

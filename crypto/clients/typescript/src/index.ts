@@ -22,6 +22,7 @@ export {
 export { acceptTrustRoot, UPDATE_ERROR_CODES, UpdateError, type UpdateErrorCode } from "./rotation.js";
 export { LOG_ERROR_CODES, LogError, type LogErrorCode, type LogProofs, verifySameLog } from "./same-log.js";
 export { type JobsHead, type Restoration, Seal, type SealHeader, type SealReference, type VaultState } from "./seal.js";
+export { type Pinned, verifySuccession } from "./succession.js";
 export type { Decision, ProbeMode, Proof, Statement, Suite } from "./statement.js";
 export { type Cosignature, type KeySet, type KeySetStatus, TrustRoot } from "./trust-root.js";
 export { type Verified, verify, verifySeal, verifyWithSeal } from "./verify.js";

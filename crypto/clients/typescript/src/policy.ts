@@ -33,6 +33,10 @@ export interface Requirements {
   readonly tenant?: Uint8Array;
   /** This account, 32 bytes. */
   readonly account?: Uint8Array;
+  /**
+   * The key of this account (its id of 32 bytes, {@link Verified.accountKey} of the first login): the account's device signed this login. Without it the attestation is the service's word alone.
+   */
+  readonly accountKey?: Uint8Array;
   /** This request, 32 bytes. */
   readonly requestDigest?: Uint8Array;
   /** `match` by default. With `any` the caller must look at the decision: for auditors and for showing a file. */
@@ -61,6 +65,7 @@ const NAMES: { readonly [name in keyof Required<Requirements>]: boolean } = {
   nonce: true,
   tenant: false,
   account: false,
+  accountKey: false,
   requestDigest: false,
   decision: false,
   probeMode: false,
@@ -83,6 +88,7 @@ export class Policy {
   readonly nonce: Uint8Array | typeof DANGEROUS_ANY_NONCE;
   readonly tenant: Uint8Array | undefined;
   readonly account: Uint8Array | undefined;
+  readonly accountKey: Uint8Array | undefined;
   readonly requestDigest: Uint8Array | undefined;
   /** Absent: any. */
   readonly decision: Decision | undefined;
@@ -96,7 +102,7 @@ export class Policy {
   /** Throws a `TypeError` or `RangeError` that names the requirement to correct. */
   constructor(requirements: Requirements) {
     checkNames(requirements);
-    const { trustRoot, audience, nonce, tenant, account, requestDigest } = requirements;
+    const { trustRoot, audience, nonce, tenant, account, accountKey, requestDigest } = requirements;
     const { decision = "match", probeMode, proofLevel, policyVersion, fmrClass = 0 } = requirements;
     const { acceptNoProof = false, clockSkew = CLOCK_SKEW_SECONDS_DEFAULT } = requirements;
     if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
@@ -117,6 +123,7 @@ export class Policy {
       nonce === DANGEROUS_ANY_NONCE ? nonce : copy("nonce", nonce, NONCE_BYTES_MIN, NONCE_BYTES_MAX);
     this.tenant = tenant === undefined ? undefined : copy("tenant", tenant, 16);
     this.account = account === undefined ? undefined : copy("account", account, 32);
+    this.accountKey = accountKey === undefined ? undefined : copy("accountKey", accountKey, 32);
     this.requestDigest = requestDigest === undefined ? undefined : copy("requestDigest", requestDigest, 32);
     this.decision = decision === "any" ? undefined : decision;
     this.probeMode = probeMode;

@@ -8,6 +8,7 @@
 import { type Attestation, decodeAttestation } from "./attestation.js";
 import { equal, toHex } from "./bytes.js";
 import { DecodeError } from "./decode-error.js";
+import { accountKeyOf, type DeviceSignature, deviceSigned } from "./device.js";
 import { FALCON_512, type Family, ML_DSA_65, SLH_DSA_SHA2_128F } from "./family.js";
 import { DANGEROUS_ANY_NONCE, Policy } from "./policy.js";
 import { Seal, type SealHeader } from "./seal.js";
@@ -20,7 +21,9 @@ import { VerifyError, type VerifyErrorCode } from "./verify-error.js";
 /** Measured order of verification time in this runtime, about 0.4, 1 and 4 ms. */
 const CHEAPEST_FIRST: readonly Family[] = [FALCON_512, ML_DSA_65, SLH_DSA_SHA2_128F];
 
-let newVerified: (statement: Statement, digest: Uint8Array, leafIndex: bigint, seal: SealHeader) => Verified;
+type Parts = readonly [Statement, Uint8Array, bigint, SealHeader, Uint8Array | undefined];
+
+let newVerified: (...parts: Parts) => Verified;
 
 /** An attestation for which every check passed. Only {@link verify} and {@link verifyWithSeal} make one. */
 export class Verified {
@@ -32,12 +35,14 @@ export class Verified {
   readonly leafIndex: bigint;
   /** The seal that covers it. */
   readonly seal: SealHeader;
+  /**
+   * The id of the key with which the device signed this login, to keep with the account; absent where no signature was joined. It is the
+   * account's key only if the policy demanded it: else the service could have put any key here.
+   */
+  readonly accountKey: Uint8Array | undefined;
 
-  private constructor(statement: Statement, digest: Uint8Array, leafIndex: bigint, seal: SealHeader) {
-    this.statement = statement;
-    this.statementDigest = digest;
-    this.leafIndex = leafIndex;
-    this.seal = seal;
+  private constructor(...parts: Parts) {
+    [this.statement, this.statementDigest, this.leafIndex, this.seal, this.accountKey] = parts;
     Object.freeze(this);
   }
 
@@ -152,8 +157,9 @@ function verifyAttestation(bytes: Uint8Array, passed: Seal | undefined, policy: 
   checkAddressee(statement, policy);
   checkRequirements(statement, policy);
   checkTime(statement, header, policy.clockSkew, BigInt(now));
+  const key = checkDevice(statement, attestation.device, policy.accountKey);
   const digest = sealedDigest(attestation, "attestation", statement.suite, seal, policy.trustRoot);
-  return newVerified(statement, digest, attestation.leafIndex, header);
+  return newVerified(statement, digest, attestation.leafIndex, header, key);
 }
 
 export function otherIssuer(found: string): VerifyError {
@@ -227,6 +233,34 @@ function checkRequirements(statement: Statement, policy: Policy): void {
     "fmr-class",
     `false-match class ${fmrClass} is weaker than required`,
   );
+}
+
+/** The device signed this login, with the pinned key if one is. */
+function checkDevice(
+  statement: Statement,
+  device: DeviceSignature | undefined,
+  pinned: Uint8Array | undefined,
+): Uint8Array | undefined {
+  if (pinned !== undefined && statement.proof === undefined) {
+    throw new VerifyError("no-proof", "no credential proof, and so nothing of the account's device; do not accept");
+  }
+  if (device === undefined) {
+    const message = "the account's device did not sign this login; do not accept, a stolen service can say it too";
+    refuseIf(pinned !== undefined, "no-device-signature", message);
+    return undefined;
+  }
+  const id = accountKeyOf(device);
+  refuseIf(
+    pinned !== undefined && !equal(pinned, id),
+    "account-key",
+    "signed with another key than the account's; do not accept",
+  );
+  refuseIf(
+    !deviceSigned(statement, device),
+    "device-signature",
+    "the device's signature is not of this login; do not accept",
+  );
+  return id;
 }
 
 /** The statement holds now, and the seal was made after it and not in the future. */

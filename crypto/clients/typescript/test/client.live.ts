@@ -319,6 +319,27 @@ test("a tenant without credentials logs in with its API key alone, and each atte
   assert.match((await refused("field-invalid", tenant.authenticate(unproven, OWN, nonce()))).detail, /session_id/);
 });
 
+for (const length of [192, 512]) {
+  test(`arrays of ${length} numbers are compared, and another length is refused with both`, async () => {
+    const wave = (of: (x: number) => number): Float32Array => Float32Array.from({ length }, (_, at) => of(0.7 * at));
+    const embedder = `test-${length}`;
+    const trial = makeTenant(PLACE, { ...POLICY, proof: "none", embedder, dimension: length });
+    const app = as(makeKey(PLACE, trial, "enrol", "authenticate").apiKey);
+    const bob: Unproven = { tenant: trial, handle: crypto.getRandomValues(new Uint8Array(32)), audience: AUDIENCE };
+    const own = wave(Math.sin);
+    await app.enrol(bob.handle, [own, own.map((number) => 2 * number)], "form 7");
+    for (const [face, expected] of [[own, "match"], [wave(Math.cos), "no_match"]] as const) {
+      const { decision, verified } = await app.authenticate(bob, face, nonce());
+      assert.deepEqual([decision, verified.statement.embedder], [expected, embedder]);
+    }
+    const short = own.subarray(1);
+    for (const call of [app.enrol(new Uint8Array(32), [own, short], "form 7"), app.authenticate(bob, short, nonce())]) {
+      const { message } = await refused("embedding-invalid", call);
+      assert(message.includes(`expected ${length} numbers, which model ${embedder} gives, got ${length - 1}`), message);
+    }
+  });
+}
+
 test("a session is ended, with a receipt", async () => {
   const other = makeTenant(PLACE, POLICY);
   const key = makeKey(PLACE, other, "enrol", "authenticate", "issue");

@@ -52,6 +52,8 @@ export interface Case {
   readonly audience?: string;
   readonly nonce?: string;
   readonly tenant?: string;
+  readonly account_key?: string;
+  readonly device?: string;
   readonly accept_no_proof?: boolean;
 }
 

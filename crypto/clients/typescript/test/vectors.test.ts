@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Seal, TrustRoot, VERIFY_ERROR_CODES, VerifyError, verify, verifyWithSeal } from "trefoil-attest";
 
-import { bytes, type Case, edited, hex, MANIFEST, policy, text } from "./testdata.js";
+import { bytes, type Case, edited, hex, MANIFEST, policy, text, toHex } from "./testdata.js";
 
 const SEAL = Seal.decode(bytes("seal.cbor"));
 
@@ -15,13 +15,14 @@ function decide(vector: Case): string {
     audience: vector.audience ?? MANIFEST.audience,
     nonce: hex(vector.nonce ?? MANIFEST.nonce),
     ...(vector.tenant === undefined ? {} : { tenant: hex(vector.tenant) }),
+    ...(vector.account_key === undefined ? {} : { accountKey: hex(vector.account_key) }),
     ...(vector.accept_no_proof === undefined ? {} : { acceptNoProof: vector.accept_no_proof }),
   });
   const attestation = edited(bytes(vector.base), vector.edits);
   const now = vector.now ?? MANIFEST.now;
   try {
-    if (vector.seal) verifyWithSeal(attestation, SEAL, required, now);
-    else verify(attestation, required, now);
+    const found = vector.seal ? verifyWithSeal(attestation, SEAL, required, now) : verify(attestation, required, now);
+    assert.equal(found.accountKey && toHex(found.accountKey), vector.device);
     return "verified";
   } catch (error) {
     assert(error instanceof VerifyError, String(error));

@@ -88,7 +88,7 @@ crossings! { crate::cpu::Avx512, avx512_sha256:
     sha256_compress(state: &mut [Words; 8], block: &[Words; 16]);
     sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]);
 }
-crossings! { crate::cpu::ShaNi, sha_ni:
+crossings! { crate::cpu::Sha, sha_ni:
     sha256_compress(state: &mut [Words; 8], block: &[Words; 16]);
     sha256_chain(midstate: &[Words; 8], address: &[Words; 6], values: &mut [[Words; 4]]);
 }

@@ -31,6 +31,8 @@ pub struct Status {
     /// By tenant, logins since the process began that were refused an attempt because a budget of their subject was spent: of at most
     /// [`Status::COUNTED_MAX`] tenants, those with most.
     pub trips: Vec<(TenantId, u64)>,
+    /// Those of them whose templates are of the `previous` model of their tenant's policy, with the same bound.
+    pub trips_of_previous: Vec<(TenantId, u64)>,
     /// Tenants.
     pub tenants: u64,
     /// Templates of all of them.
@@ -51,7 +53,7 @@ impl Status {
     pub fn bounded(mut self) -> Status {
         self.frozen.sort_unstable();
         self.frozen.truncate(Status::FROZEN_MAX);
-        for counts in [&mut self.malformed, &mut self.trips] {
+        for counts in [&mut self.malformed, &mut self.trips, &mut self.trips_of_previous] {
             counts.sort_unstable_by_key(|(tenant, count)| (std::cmp::Reverse(*count), *tenant));
             counts.truncate(Status::COUNTED_MAX);
             counts.sort_unstable_by_key(|(tenant, _)| *tenant);
@@ -275,6 +277,7 @@ impl KeyHolder {
                 status.frozen.push(*id);
             }
             status.trips.push((*id, tenant.counts.total(Count::Trips)));
+            status.trips_of_previous.push((*id, tenant.counts.total(Count::TripsOfPrevious)));
         }
         status.bounded()
     }

@@ -13,11 +13,13 @@ pub(crate) enum Count {
     Enrolments,
     /// Lanes that a spent budget refused an attempt.
     Trips,
+    /// Those of them whose templates are of the policy's `previous` model.
+    TripsOfPrevious,
 }
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Counts(ThreadLocal<[AtomicU64; 4]>);
+pub(crate) struct Counts(ThreadLocal<[AtomicU64; 5]>);
 
 impl Counts {
     /// Adds to this thread's count.

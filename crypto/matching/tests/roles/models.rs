@@ -117,6 +117,19 @@ fn each_of_two_models_has_its_threshold_until_the_previous_one_is_dropped() {
     }
 }
 
+#[test]
+fn attempts_that_a_spent_budget_refuses_are_counted_by_model() {
+    let mut changed = Changed::new(Mode::Plain);
+    let attempts = AttemptPolicy { attempts_per_day: 1, ..AttemptPolicy::UNLIMITED };
+    changed.world.set_policy(DecisionPolicy { attempts, ..both_models() });
+    for is_old in [true, false, true, true, false] {
+        let job = changed.job(Mode::Plain, is_old);
+        let _ = changed.world.key_holder.decide(&job, NOW);
+    }
+    let status = changed.world.key_holder.status();
+    assert_eq!((status.trips, status.trips_of_previous), (vec![(TENANT, 3)], vec![(TENANT, 2)]));
+}
+
 /// Claim I7.
 #[test]
 fn a_batch_of_two_models_is_not_masked() {

@@ -1,13 +1,14 @@
 //! Receipts of changes: what a verifier must decide, as vectors that all verifiers share.
 
 use crate::fixture::{
-    ISSUED_AT, ISSUER, Issued, NOW, blesses, edited, read, read_json, read_root, statement, write, write_json,
+    AccountKey, ISSUED_AT, ISSUER, Issued, NOW, blesses, edited, read, read_json, read_root, statement,
+    write, write_json,
 };
 use serde_json::{Value, json};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
     Actor, ApiKeyId, Attestation, Change, Evidence, Handle, IssuerKeyId, Kind, OperatorId, SERVICE, Seal,
-    SessionId, Suite, TenantId, VerifyError, What, consent_digest, statement_digest, verify_change,
+    SessionId, Suite, TenantId, VerifyError, What, consent_digest, join, statement_digest, verify_change,
     verify_change_with_seal,
 };
 
@@ -150,7 +151,7 @@ fn seal() -> Receipts {
     let receipt = |leaf: usize, evidence| {
         let path = tree.path(leaf as u64).unwrap();
         let (statement, leaf_index) = (encoded[leaf].1.as_slice(), leaf as u64);
-        Attestation { statement, leaf_index, tree_size: tree.size(), path, evidence }.encode()
+        Attestation { statement, leaf_index, tree_size: tree.size(), path, evidence, device: None }.encode()
     };
     let compact =
         (0..encoded.len()).map(|leaf| (encoded[leaf].0, receipt(leaf, Evidence::Compact(seal.reference()))));
@@ -222,6 +223,14 @@ fn make() -> Value {
         case["edits"] = json!([{"at": at, "remove": 1, "insert": hex::encode([full[at] ^ 1])}]);
         cases.push(case);
     }
+    // A device signs logins only.
+    let mut joined = case("a receipt that a device signed", FULL, false);
+    let bytes = join(&full, &AccountKey::new(0x21).sign(b"a receipt")).unwrap();
+    joined["edits"] = json!([
+        {"at": 0, "remove": 1, "insert": hex::encode([bytes[0]])},
+        {"at": full.len(), "remove": 0, "insert": hex::encode(&bytes[full.len()..])},
+    ]);
+    cases.push(joined);
     for case in &mut cases {
         match decide(&manifest, case) {
             Ok(change) => (case["expect"], case["change"]) = (json!("verified"), change),

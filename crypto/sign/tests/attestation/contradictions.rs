@@ -124,6 +124,7 @@ fn make() -> Value {
                 tree_size: tree.size(),
                 path: tree.path(leaf_index).unwrap(),
                 evidence: Evidence::Compact(seal.reference()),
+                device: None,
             };
             let bytes = hex::encode(attestation.encode());
             attestations.insert(

@@ -3,13 +3,16 @@
 use serde_json::Value;
 use std::env;
 use std::path::PathBuf;
-use trefoil_attest::{Account, BatchId, SessionId, TenantId};
+use trefoil_attest::{Account, AccountKeyId, BatchId, SessionId, TenantId};
 
+use fips204::ml_dsa_44;
+use fips204::traits::{KeyGen as _, SerDes as _, Signer as _};
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Decision, Evidence, ExpectedNonce, Family, JobsHead, KeySetStatus, Policy, ProbeMode, Proof,
-    PublicKeySet, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet, VaultState, statement_digest,
+    Attestation, Decision, DeviceSignature, DeviceStatement, Evidence, ExpectedNonce, Family, JobsHead,
+    KeySetStatus, Policy, ProbeMode, Proof, PublicKeySet, Seal, SealHeader, Statement, Suite, TrustRoot,
+    TrustedKeySet, VaultState, account_key_id, statement_digest,
 };
 use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys, SlhDsaSha2_128f};
 
@@ -159,6 +162,7 @@ impl Issued {
             tree_size: self.tree.size(),
             path: self.tree.path(LEAF).unwrap(),
             evidence: Evidence::Full(self.seal.clone()),
+            device: None,
         }
     }
 
@@ -181,6 +185,39 @@ impl Issued {
 
     pub(crate) fn policy(&self) -> Policy {
         Policy::new(self.trust_root(), AUDIENCE, ExpectedNonce::Exactly(NONCE.to_vec()))
+    }
+}
+
+/// The key with which a person's devices sign for one account.
+pub(crate) struct AccountKey {
+    secret: ml_dsa_44::PrivateKey,
+    pub(crate) public: Box<[u8; 1312]>,
+}
+
+impl AccountKey {
+    /// From 32 times this byte as seed.
+    pub(crate) fn new(seed: u8) -> Self {
+        let (public, secret) = ml_dsa_44::KG::keygen_from_seed(&[seed; 32]);
+        Self { secret, public: Box::new(public.into_bytes()) }
+    }
+
+    pub(crate) fn id(&self) -> AccountKeyId {
+        account_key_id(&self.public)
+    }
+
+    pub(crate) fn sign(&self, message: &[u8]) -> DeviceSignature {
+        self.sign_in(&[], message)
+    }
+
+    /// With a context, which is always empty. Deterministic, because vectors are.
+    pub(crate) fn sign_in(&self, context: &[u8], message: &[u8]) -> DeviceSignature {
+        let signature = Box::new(self.secret.try_sign_with_seed(&[0; 32], message, context).unwrap());
+        DeviceSignature { public_key: self.public.clone(), signature }
+    }
+
+    /// What the device joins to an attestation of this statement.
+    pub(crate) fn of(&self, statement: &Statement<'_>) -> DeviceSignature {
+        self.sign(&DeviceStatement::of(statement).unwrap().to_be_signed())
     }
 }
 

@@ -3,6 +3,7 @@
 mod accepted;
 mod changes;
 mod contradictions;
+mod device;
 mod fixture;
 mod forged;
 mod json;

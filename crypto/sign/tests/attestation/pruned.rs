@@ -3,11 +3,13 @@
 use trefoil_attest::tree::{MerkleTree, verify_inclusion};
 use trefoil_attest::{
     HEADER_BYTES_MAX, KeySetStatus, LogEntry, PrunedSeal, Seal, SealHeader, TrustRoot, TrustedKeySet,
-    VerifyError, verify_pruned_seal, verify_with_pruned_seal,
+    VerifyError, join, verify_pruned_seal, verify_with_pruned_seal,
 };
 use trefoil_sign::SigningKeys;
 
-use crate::fixture::{ISSUED_AT, ISSUER, Issued, LEAF, NOT_AFTER, NOT_BEFORE, NOW, OtherKeys, statement};
+use crate::fixture::{
+    AccountKey, ISSUED_AT, ISSUER, Issued, LEAF, NOT_AFTER, NOT_BEFORE, NOW, OtherKeys, statement,
+};
 
 /// Seals in the log before the later one.
 const SIZE: usize = 23;
@@ -53,6 +55,13 @@ fn a_compact_attestation_verifies_with_its_pruned_seal_and_no_other() {
     assert_eq!(PrunedSeal::decode(&pruned.encode()).unwrap(), pruned);
     // A full attestation needs no help, and takes none.
     verify_with_pruned_seal(&issued.full(), &pruned, &policy, NOW).unwrap();
+    // A device's signature counts in this form too.
+    let (key, pinned) = (AccountKey::new(1), issued.policy().account_key(AccountKey::new(1).id()));
+    let joined = join(&bytes, &key.of(&statement())).unwrap();
+    let verified = verify_with_pruned_seal(&joined, &pruned, &pinned, NOW).unwrap();
+    assert_eq!(verified.device(), Some(key.id()));
+    let refused = verify_with_pruned_seal(&bytes, &pruned, &pinned, NOW).unwrap_err();
+    assert_eq!(refused, VerifyError::NoDeviceSignature);
     let mut other = pruned.clone();
     other.header.time += 1;
     let named = issued.seal.reference();

@@ -3,6 +3,7 @@
 
 mod cbor;
 mod crafted;
+mod device;
 mod receipts;
 
 use std::collections::HashSet;
@@ -26,6 +27,8 @@ struct Bases {
     without_proof: Vec<u8>,
     /// `full` with all three signatures by other keys.
     other_keys: Vec<u8>,
+    /// `full` with a device's signature.
+    device: Vec<u8>,
 }
 
 impl Bases {
@@ -35,6 +38,7 @@ impl Bases {
             compact: read("compact.cbor"),
             without_proof: read("without-proof.cbor"),
             other_keys: read("full-other-keys.cbor"),
+            device: read("device.cbor"),
         }
     }
 }
@@ -56,6 +60,9 @@ fn shared_vectors_belong_together() {
     }
     if blesses("bases") || blesses("two-active") {
         write("trust-root-two-active.json", two_active());
+    }
+    if blesses("bases") || blesses("device") {
+        device::write_bases();
     }
     if blesses("crafted") {
         crafted::write_bases();
@@ -166,6 +173,7 @@ fn cases(bases: &Bases) -> Vec<Value> {
     cases.extend(tree_cases(bases));
     cases.extend(signature_cases(bases));
     cases.extend(proof_cases(bases));
+    cases.extend(device::cases(bases));
     cases.extend(receipts::cases(bases));
     cases.extend(crafted::cases());
     cases.extend(truncated_cases("cut at", "full.cbor", &bases.full));

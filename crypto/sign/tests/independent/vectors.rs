@@ -57,8 +57,8 @@ impl Case {
 
 /// Every kind of processor that this machine can stand for.
 pub(crate) fn processors() -> impl Iterator<Item = Cpu> {
-    Tier::available().map(Cpu::at_most).flat_map(|cpu| match cpu.has_sha_ni() {
-        true => vec![cpu, cpu.without_sha_ni()],
+    Tier::available().map(Cpu::at_most).flat_map(|cpu| match cpu.has_sha() {
+        true => vec![cpu, cpu.without_sha()],
         false => vec![cpu],
     })
 }

@@ -4,7 +4,7 @@ use trefoil_types::TenantId;
 use super::*;
 use crate::{
     Digest, EPOCH_LIMIT, ProofError, StatementError,
-    fixture::{self, AUDIENCE, POLICY, session_key, witness},
+    fixture::{self, ACCOUNT_KEY, AUDIENCE, POLICY, session_key, witness},
     proof_size_window, scope,
 };
 
@@ -16,6 +16,7 @@ fn envelope() -> ProofEnvelope {
         statement,
         audience: AUDIENCE.to_owned(),
         session_key: session_key(),
+        account_key: ACCOUNT_KEY,
         policy_id: POLICY,
         proof: (0..length).map(|i| i as u8).collect(),
     }
@@ -28,7 +29,7 @@ fn bytes() -> Vec<u8> {
 /// Where the fields start.
 const AUDIENCE_LENGTH_AT: usize = 4 + Statement::BYTES;
 const KEY_AT: usize = AUDIENCE_LENGTH_AT + 1 + AUDIENCE.len();
-const PROOF_LENGTH_AT: usize = KEY_AT + 32 + 4;
+const PROOF_LENGTH_AT: usize = KEY_AT + 32 + 32 + 4;
 
 fn changed(at: usize, with: &[u8]) -> Option<EnvelopeError> {
     let mut bytes = bytes();
@@ -74,11 +75,12 @@ fn impossible_lengths_are_refused_before_the_proof_is_read() {
 
 #[test]
 fn what_the_statement_does_not_bind_is_refused() {
-    assert_eq!(changed(0, b"X"), Some(EnvelopeError::Magic("TFP1")));
+    assert_eq!(changed(0, b"X"), Some(EnvelopeError::Magic("TFP3")));
     assert_eq!(changed(AUDIENCE_LENGTH_AT + 1, b"q"), Some(EnvelopeError::Context));
     assert_eq!(changed(AUDIENCE_LENGTH_AT + 1, &[0xff]), Some(EnvelopeError::AudienceEncoding));
     assert_eq!(changed(KEY_AT, &[0]), Some(EnvelopeError::Context));
     assert_eq!(changed(KEY_AT + 32, &[0]), Some(EnvelopeError::Context));
+    assert_eq!(changed(KEY_AT + 64, &[0]), Some(EnvelopeError::Context));
     assert_eq!(changed(4, b"X"), Some(EnvelopeError::Statement(StatementError::Magic)));
     // An audience length that takes bytes from the key, or gives it some.
     for length in [AUDIENCE.len() as u8 - 1, AUDIENCE.len() as u8 + 1] {

@@ -4,7 +4,7 @@ use trefoil_types::{Account, BatchId, SessionId, TenantId};
 use super::*;
 use crate::{
     EPOCH_SECONDS,
-    fixture::{AUDIENCE, POLICY, claim, rng, session_key, witness},
+    fixture::{ACCOUNT_KEY, AUDIENCE, POLICY, claim, rng, session_key, witness},
     prove::prove,
     verify::proof_size_window,
 };
@@ -18,6 +18,7 @@ fn session() -> ProofEnvelope {
         statement,
         audience: AUDIENCE.to_owned(),
         session_key: session_key(),
+        account_key: ACCOUNT_KEY,
         policy_id: POLICY,
         proof,
     }
@@ -29,6 +30,7 @@ fn unproven() -> ProofRecord {
         statement: witness().statement(&claim(Circuit::Cred2, &session_key().commitment())),
         audience: AUDIENCE.to_owned(),
         key_commitment: session_key().commitment(),
+        account_key: ACCOUNT_KEY,
         policy_id: POLICY,
         proof: vec![7; *proof_size_window(Circuit::Cred2).start()],
     }
@@ -77,7 +79,7 @@ fn a_stored_proof_verifies_without_the_key_and_backs_its_sessions_attestations()
     assert_eq!(record, ProofRecord::from(&envelope));
     assert_eq!(record.encode().as_ref(), Ok(&bytes));
     assert_eq!(record.verify().expect("honest").statement(), &envelope.statement);
-    assert_eq!(record.backs(&attested(&record)), Ok(()));
+    assert_eq!(record.backs(&attested(&record), None), Ok(()));
     let mut changed = record;
     changed.proof[5000] ^= 1;
     assert!(changed.verify().is_err());
@@ -101,11 +103,15 @@ fn every_field_that_both_have_is_compared() {
         ("session", with_proof(Proof { session: SessionId::new([1; 32]), ..proof })),
     ];
     for (field, other) in cases {
-        assert_eq!(record.backs(&other), Err(NotBacked::Field(field)));
+        assert_eq!(record.backs(&other, None), Err(NotBacked::Field(field)));
     }
-    assert_eq!(record.backs(&Attested { proof: None, ..honest.clone() }), Err(NotBacked::NoProof));
+    assert_eq!(record.backs(&Attested { proof: None, ..honest.clone() }, None), Err(NotBacked::NoProof));
+    // The device that signed the attestation is the one whose key the proof commits to.
+    assert_eq!(record.backs(&honest, Some(ACCOUNT_KEY)), Ok(()));
+    let other = AccountKeyId::new([1; 32]);
+    assert_eq!(record.backs(&honest, Some(other)), Err(NotBacked::Field("account key")));
     let epoch = u64::from(record.statement.epoch);
-    let at = |issued_at| record.backs(&Attested { issued_at, ..honest.clone() });
+    let at = |issued_at| record.backs(&Attested { issued_at, ..honest.clone() }, None);
     assert_eq!(at((epoch + 2) * EPOCH_SECONDS - 1), Ok(()));
     assert_eq!(at((epoch - 1) * EPOCH_SECONDS), Ok(()));
     assert_eq!(at((epoch + 2) * EPOCH_SECONDS), Err(NotBacked::Time));
@@ -117,11 +123,11 @@ fn every_field_that_both_have_is_compared() {
 fn records_and_envelopes_are_not_confused_and_every_length_is_checked() {
     let record = unproven();
     let bytes = record.encode().expect("well formed");
-    assert_eq!(ProofEnvelope::decode(&bytes).err(), Some(RecordError::Magic("TFP1")));
+    assert_eq!(ProofEnvelope::decode(&bytes).err(), Some(RecordError::Magic("TFP3")));
     let mut envelope = bytes.clone();
-    envelope[..4].copy_from_slice(b"TFP1");
+    envelope[..4].copy_from_slice(b"TFP3");
     assert_eq!(ProofEnvelope::decode(&envelope).err(), Some(RecordError::Context), "a commitment is no key");
-    assert_eq!(ProofRecord::decode(&envelope).err(), Some(RecordError::Magic("TFR1")));
+    assert_eq!(ProofRecord::decode(&envelope).err(), Some(RecordError::Magic("TFR3")));
     let head = bytes.len() - record.proof.len();
     for length in (0..=head).chain((head..bytes.len()).step_by(997)).chain([bytes.len() - 1]) {
         let error = ProofRecord::decode(&bytes[..length]).err();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixture::rng;
+use crate::fixture::{ACCOUNT_KEY, rng};
 use trefoil_types::{Handle, SessionId};
 
 const HEADER: RequestHeader<'_> = RequestHeader {
@@ -62,13 +62,21 @@ fn bytes_do_not_wander_between_audience_and_nonce() {
 fn the_context_covers_every_field() {
     let commitment = key().commitment();
     let contexts = [
-        context(&TenantId::new([0; 16]), "audience", &commitment, 1, 2),
-        context(&TenantId::new([1; 16]), "audience", &commitment, 1, 2),
-        context(&TenantId::new([0; 16]), "audienc", &commitment, 1, 2),
-        context(&TenantId::new([0; 16]), "audience", &SessionKey::from_bytes([6; 32]).commitment(), 1, 2),
-        context(&TenantId::new([0; 16]), "audience", &commitment, 2, 2),
-        context(&TenantId::new([0; 16]), "audience", &commitment, 1, 1),
-        context(&TenantId::new([0; 16]), "audience", &commitment, 2, 1),
+        context(&TenantId::new([0; 16]), "audience", &commitment, &ACCOUNT_KEY, 1, 2),
+        context(&TenantId::new([1; 16]), "audience", &commitment, &ACCOUNT_KEY, 1, 2),
+        context(&TenantId::new([0; 16]), "audienc", &commitment, &ACCOUNT_KEY, 1, 2),
+        context(
+            &TenantId::new([0; 16]),
+            "audience",
+            &SessionKey::from_bytes([6; 32]).commitment(),
+            &ACCOUNT_KEY,
+            1,
+            2,
+        ),
+        context(&TenantId::new([0; 16]), "audience", &commitment, &AccountKeyId::new([8; 32]), 1, 2),
+        context(&TenantId::new([0; 16]), "audience", &commitment, &ACCOUNT_KEY, 2, 2),
+        context(&TenantId::new([0; 16]), "audience", &commitment, &ACCOUNT_KEY, 1, 1),
+        context(&TenantId::new([0; 16]), "audience", &commitment, &ACCOUNT_KEY, 2, 1),
     ];
     for (i, one) in contexts.iter().enumerate() {
         assert!(contexts[..i].iter().all(|other| other != one), "{i}");

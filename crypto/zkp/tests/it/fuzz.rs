@@ -4,7 +4,7 @@
 //! and the next run without the variable decides.
 
 use std::path::PathBuf;
-use trefoil_types::TenantId;
+use trefoil_types::{AccountKeyId, TenantId};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use trefoil_testing::volume;
@@ -96,11 +96,13 @@ fn bless() {
             level: 2,
             policy_id: 1,
             key_commitment: &key_commitment,
+            account_key: AccountKeyId::new([9; 32]),
         };
         let statement = witness.statement(&claim);
         let proof = prove(&witness, &statement, rng).expect("valid witness");
         let audience = claim.audience.to_owned();
-        let envelope = ProofEnvelope { statement, audience, session_key, policy_id: claim.policy_id, proof };
+        let SessionClaim { account_key, policy_id, .. } = claim;
+        let envelope = ProofEnvelope { statement, audience, session_key, account_key, policy_id, proof };
         let is_record = name.starts_with("record");
         let bytes = if is_record { ProofRecord::from(&envelope).encode() } else { envelope.encode() };
         let file = seeds.join(name);

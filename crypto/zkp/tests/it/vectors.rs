@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use trefoil_attest::RequestHeader;
-use trefoil_types::{Handle, SessionId, TenantId};
+use trefoil_types::{AccountKeyId, Handle, SessionId, TenantId};
 use trefoil_zkp::{
     Attributes, Circuit, CredentialTree, DEPTH, Digest, MerklePath, Secret, SessionClaim, Statement, Witness,
     account, commitment, handle, leaf, prove, scope,
@@ -44,6 +44,8 @@ fn hashes_trees_and_statements_agree_with_the_reference() {
         }
         assert_eq!(handle(&witness.secret, &TenantId::new(tenant)), digest(&member["handle"]));
 
+        let seed = witness.secret.account_key_seed(&TenantId::new(tenant), audience);
+        assert_eq!(*seed, bytes(&member["account_key_seed"]));
         assert_eq!(session_key.commitment(), bytes(&member["key_commitment"]));
         let statement = statement(member, &witness, &session_key);
         assert_eq!(statement.ctx, bytes(&member["ctx"]));
@@ -113,6 +115,7 @@ fn claim<'a>(member: &'a Value, key_commitment: &'a [u8; 32]) -> SessionClaim<'a
         level: u8::try_from(number(&member["required_level"])).expect("a level"),
         policy_id: number(&member["policy_id"]),
         key_commitment,
+        account_key: AccountKeyId::new(bytes(&member["account_key"])),
     }
 }
 

@@ -81,7 +81,7 @@ fn text(status: &ServiceStatus) -> String {
     format!("{head}{decided} and {} seals{attempts}\n{lines}{found}", seals.stored)
 }
 
-/// A line for each tenant with logins, for the hour and the day.
+/// A line for each tenant, or each of its two models, with logins, for the hour and the day.
 fn logins_of_tenants(status: &ServiceStatus) -> String {
     let all = |of: &LoginOutcomes| of.matched + of.not_matched + of.turned_away;
     let words = |of: &LoginOutcomes| {
@@ -92,7 +92,8 @@ fn logins_of_tenants(status: &ServiceStatus) -> String {
     };
     let line = |of: &TenantLogins| {
         let (name, id, hour, day) = (&of.name, hex::encode(of.tenant.0), words(&of.hour), words(&of.day));
-        format!("tenant {name} ({id}): logins of the last hour: {hour}; of the last day: {day}\n")
+        let model = of.model.as_ref().map_or_else(String::new, |model| format!(", model {model}"));
+        format!("tenant {name} ({id}){model}: logins of the last hour: {hour}; of the last day: {day}\n")
     };
     status.tenants.iter().filter(|of| all(&of.day) > 0).map(line).collect()
 }

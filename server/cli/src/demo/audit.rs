@@ -1,14 +1,16 @@
 //! The relying party's side, offline: every attestation is verified with public inputs only and every decision
 //! compared with plaintext arithmetic.
 
-use super::load::{AUDIENCE, Login};
+use super::load::{AUDIENCE, Clients, Login};
 use super::plan::Plan;
 use super::population::LEVEL;
 use crate::progress::Stage;
 use rayon::prelude::*;
 use trefoil_api::Decision;
-use trefoil_attest::{ExpectedNonce, Policy, ProbeMode, TrustRoot, Verified, VerifyError, verify};
+use trefoil_attest::{ExpectedNonce, Policy, ProbeMode, TrustRoot, VerifyError, verify};
+use trefoil_client::attested_digest;
 use trefoil_types::TenantId;
+use trefoil_wallet::AccountKey;
 
 /// Most findings that are printed in full.
 const FINDINGS_MAX: usize = 5;
@@ -43,18 +45,19 @@ pub(super) struct Tally {
     pub(super) expected_denials: usize,
 }
 
-/// Verifies and compares every login on all processors.
+/// Joins the device's signature to every login, verifies it and compares, on all processors.
 pub(super) fn audit(
-    logins: &[Login],
+    logins: &mut [Login],
+    clients: &Clients,
     plan: &Plan,
     tenant: TenantId,
     trust_root: &TrustRoot,
     stage: &Stage,
 ) -> Audit {
     let checked: Vec<Result<(), String>> = logins
-        .par_iter()
+        .par_iter_mut()
         .map(|login| {
-            let outcome = check(login, tenant, trust_root);
+            let outcome = check(login, clients, tenant, trust_root);
             stage.step();
             outcome
         })
@@ -102,9 +105,16 @@ impl Audit {
     }
 }
 
-fn check(login: &Login, tenant: TenantId, trust_root: &TrustRoot) -> Result<(), String> {
-    let verified = verify_login(login, tenant, trust_root).map_err(|cause| cause.to_string())?;
-    let attested = verified.statement().decision;
+fn check(
+    login: &mut Login,
+    clients: &Clients,
+    tenant: TenantId,
+    trust_root: &TrustRoot,
+) -> Result<(), String> {
+    let key = clients.account_key(login.attempt);
+    let attested = login.join(&key).map_err(VerifyError::from);
+    let attested = attested.and_then(|()| verify_login(login, &key, tenant, trust_root));
+    let attested = attested.map_err(|cause| cause.to_string())?;
     if attested == login.decision {
         Ok(())
     } else {
@@ -112,18 +122,21 @@ fn check(login: &Login, tenant: TenantId, trust_root: &TrustRoot) -> Result<(), 
     }
 }
 
-/// Verifies an answer like a relying party. Denials are attested as well, so any decision passes here.
-fn verify_login<'a>(
-    login: &'a Login,
+/// Verifies an answer like a relying party that keeps the account key. Denials are attested as well, so any decision passes here.
+fn verify_login(
+    login: &Login,
+    key: &AccountKey,
     tenant: TenantId,
     trust_root: &TrustRoot,
-) -> Result<Verified<'a>, VerifyError> {
-    let policy = Policy::new(trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(login.nonce.clone()))
+) -> Result<Decision, VerifyError> {
+    let nonce = ExpectedNonce::Exactly(login.request.nonce.as_bytes().to_vec());
+    let policy = Policy::new(trust_root.clone(), AUDIENCE, nonce)
         .tenant(tenant)
-        .account(login.account)
-        .request_digest(login.request_digest)
+        .account(login.session.account())
+        .account_key(key.id())
+        .request_digest(attested_digest(&login.request))
         .probe_mode(ProbeMode::Plain)
         .proof_level(LEVEL)
         .any_decision();
-    verify(&login.attestation, &policy, login.received_at)
+    Ok(verify(&login.attestation, &policy, login.received_at)?.statement().decision)
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use trefoil_attest::TrustRoot;
-use trefoil_types::TenantId;
+use trefoil_types::{AccountKeyId, TenantId};
 
 const ATTESTATION_FILE: &str = "login.attestation.cbor";
 const TRUST_ROOT_FILE: &str = "trust-root.json";
@@ -29,6 +29,7 @@ impl KeptLogin {
         folder: &Path,
         login: &Login,
         tenant: TenantId,
+        key: AccountKeyId,
         trust_root: &TrustRoot,
     ) -> Result<KeptLogin, DemoError> {
         let unwritable = |path: &Path| {
@@ -47,9 +48,11 @@ impl KeptLogin {
             "--audience".to_owned(),
             AUDIENCE.to_owned(),
             "--nonce".to_owned(),
-            hex::encode(&login.nonce),
+            hex::encode(login.request.nonce.as_bytes()),
             "--tenant".to_owned(),
             hex::encode(tenant),
+            "--account-key".to_owned(),
+            key.to_string(),
             "--at".to_owned(),
             login.received_at.to_string(),
         ];

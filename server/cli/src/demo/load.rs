@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
-use trefoil_api::{AttestationForm, Decision, Enrolment, Hex, Nonce};
-use trefoil_client::{Client, ClientError, Holder, HolderSession, attested_digest};
+use trefoil_api::{AttestationForm, Authentication, Decision, Enrolment, Hex, Nonce};
+use trefoil_attest::{DecodeError, join};
+use trefoil_client::{Client, ClientError, Holder, HolderSession};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::login::clock::SystemClock;
-use trefoil_types::Account;
+use trefoil_wallet::AccountKey;
 
 /// The relying party of the demonstration.
 pub(super) const AUDIENCE: &str = "https://shop.example";
@@ -37,18 +38,25 @@ pub(super) struct Login {
     pub(super) attempt: usize,
     /// The decision in the answer.
     pub(super) decision: Decision,
-    /// The attestation as received.
+    /// The attestation as received, and once it is [`Login::join`]ed with the signature of the person's device.
     pub(super) attestation: Vec<u8>,
-    /// The relying party's nonce.
-    pub(super) nonce: Vec<u8>,
-    /// The person's pseudonym towards the relying party.
-    pub(super) account: Account,
-    /// Digest of the request as the client sent it.
-    pub(super) request_digest: [u8; 32],
+    /// The request as the client sent it.
+    pub(super) request: Authentication,
+    /// The session in which it was made.
+    pub(super) session: Arc<HolderSession>,
     /// Time of the answer, Unix seconds.
     pub(super) received_at: u64,
     /// From sending the request to the end of the answer.
     pub(super) latency: Duration,
+}
+
+impl Login {
+    /// Signs as the person's device does. After the load, because devices are not on the service's processors.
+    pub(super) fn join(&mut self, key: &AccountKey) -> Result<(), DecodeError> {
+        let signature = self.session.sign(&self.request, key, &mut rand::rng());
+        self.attestation = join(&self.attestation, &signature)?;
+        Ok(())
+    }
 }
 
 /// The wallets of all people and the client of the service.
@@ -72,6 +80,11 @@ impl Clients {
     /// Requests that were sent again because a queue was full or a session had ended.
     pub(super) fn sent_again(&self) -> usize {
         self.sent_again.load(Ordering::Relaxed)
+    }
+
+    /// The key with which a person's device signs.
+    pub(super) fn account_key(&self, attempt: usize) -> AccountKey {
+        self.holders[self.plan.attempts[attempt].person].account_key(AUDIENCE)
     }
 
     /// Enrols all people.
@@ -135,9 +148,8 @@ impl Clients {
                         attempt: index,
                         decision: answer.decision,
                         attestation: answer.attestation.map_or_else(Vec::new, |attestation| attestation.0),
-                        nonce: request.nonce.as_bytes().to_vec(),
-                        account: session.account(),
-                        request_digest: attested_digest(&request),
+                        request,
+                        session,
                         received_at: unix_now(),
                         latency: started.elapsed(),
                     });

@@ -180,9 +180,15 @@ async fn demonstrate(
     let trust_root = client.keys().await.map_err(DemoError::call("keys"))?;
     let stage = progress.stage("verify", attempts);
     let (audited, trust_root, logins, stage) = {
+        let of = Arc::clone(&clients);
         let (plan, tenant, trust_root, stage) = (Arc::clone(&plan), tenant.tenant_id.0, trust_root, stage);
         let work = move || {
-            (audit(&logins, &plan, TenantId::new(tenant), &trust_root, &stage), trust_root, logins, stage)
+            (
+                audit(&mut logins, &of, &plan, TenantId::new(tenant), &trust_root, &stage),
+                trust_root,
+                logins,
+                stage,
+            )
         };
         tokio::task::spawn_blocking(work).await.map_err(|cause| DemoError::step("verification", &cause))?
     };
@@ -190,7 +196,8 @@ async fn demonstrate(
     let kept = typical(&logins, &plan);
     let login = match kept {
         Some(login) => {
-            Some(KeptLogin::save(&arguments.out, login, TenantId::new(tenant.tenant_id.0), &trust_root)?)
+            let key = clients.account_key(login.attempt).id();
+            Some(KeptLogin::save(&arguments.out, login, TenantId::new(tenant.tenant_id.0), key, &trust_root)?)
         }
         None => None,
     };

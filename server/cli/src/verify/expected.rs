@@ -1,7 +1,7 @@
 //! The audience and the nonce that an attestation must have.
 
 use crate::values::nonce;
-use trefoil_attest::ExpectedNonce;
+use trefoil_attest::{AccountKeyId, ExpectedNonce};
 
 #[derive(clap::Args)]
 pub(super) struct Expected {
@@ -17,6 +17,10 @@ pub(super) struct Expected {
     /// Accept an attestation of any login, also one that was used before.
     #[arg(long, conflicts_with = "nonce")]
     any_nonce: bool,
+    /// The account key that the device must have signed with: the one that you keep beside this account. Absent: any or none, which shows only that
+    /// the service attests the login.
+    #[arg(long, value_name = "HEX")]
+    account_key: Option<AccountKeyId>,
 }
 
 impl Expected {
@@ -56,6 +60,24 @@ impl Expected {
         match &self.nonce {
             Some(nonce) => ExpectedNonce::Exactly(nonce.as_bytes().to_vec()),
             None => ExpectedNonce::DangerousAny,
+        }
+    }
+
+    /// The pinned account key.
+    pub(super) fn account_key(&self) -> Option<AccountKeyId> {
+        self.account_key
+    }
+
+    /// What it means that no account key is pinned, given the key that signed; `None` if one is.
+    pub(super) fn unpinned(&self, device: Option<AccountKeyId>) -> Option<&'static str> {
+        match (self.account_key, device) {
+            (Some(_), _) => None,
+            (None, Some(_)) => Some(
+                "not checked: that the device is this person's; keep its key beside the account, and from the next login on require it with --account-key",
+            ),
+            (None, None) => Some(
+                "no device signed: that this person took part is the word of the service, which has all the keys above",
+            ),
         }
     }
 

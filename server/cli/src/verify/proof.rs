@@ -34,7 +34,7 @@ impl Proof {
 
     /// Whether it backs this attestation.
     pub(super) fn backs(&self, attested: &Verified<'_>) -> Result<(), String> {
-        self.record.backs(attested.statement()).map_err(|cause| cause.to_string())
+        self.record.backs(attested.statement(), attested.device()).map_err(|cause| cause.to_string())
     }
 
     /// The outcome of a proof alone.
@@ -45,13 +45,14 @@ impl Proof {
 
     /// The proven statement.
     pub(super) fn lines(&self) -> Lines {
-        let ProofRecord { statement, audience, policy_id, .. } = &self.record;
+        let ProofRecord { statement, audience, account_key, policy_id, .. } = &self.record;
         let rows = [
             ("circuit", statement.circuit.name().to_owned()),
             ("tenant", hex::encode(statement.tenant)),
             ("audience", audience.clone()),
             ("handle", hex::encode(statement.handle.as_bytes())),
             ("account", hex::encode(statement.account.as_bytes())),
+            ("account_key", account_key.to_string()),
             ("level", statement.level.to_string()),
             ("epoch", statement.epoch.to_string()),
             ("policy", policy_id.to_string()),

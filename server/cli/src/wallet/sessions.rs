@@ -5,7 +5,8 @@ use super::super::remote::{self, Reached};
 use super::place::Open;
 use std::path::Path;
 use std::process::ExitCode;
-use trefoil_api::{AttestationForm, Authenticated, Decision, Nonce, ProofSession, Vector};
+use trefoil_api::{AttestationForm, Authenticated, Base64, Decision, Nonce, ProofSession, Vector};
+use trefoil_attest::{DecodeError, join};
 use trefoil_client::{ClientError, OpenRequest, Unverified};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::login::clock::SystemClock;
@@ -85,7 +86,7 @@ impl Login<'_> {
         Ok(())
     }
 
-    /// Makes one request in the newest session; the inner error is the service's.
+    /// Makes one request in the newest session, and joins the device's signature to the attestation. The inner error is the service's.
     fn attempt(&self, open: &Open) -> Result<Result<Authenticated, ClientError>, String> {
         let Login { audience, face, nonce, client } = *self;
         let session = open.wallet.session(audience).map_err(text)?;
@@ -93,7 +94,17 @@ impl Login<'_> {
             session.holder.authentication(face.clone(), nonce.clone(), now(), AttestationForm::Full);
         // The relying party verifies it: `trefoil verify` with the file that is written.
         let answered = client.block_on(async { Ok(client.authenticate(&request).await) })?;
-        Ok(answered.map(Unverified::without_verification))
+        let answered = answered.map(Unverified::without_verification);
+        let key = open.wallet.account_key(&session.tenant, audience);
+        let signature = session.holder.sign(&request, &key, &mut rand::rng());
+        let joined = |answer: Authenticated| -> Result<Authenticated, DecodeError> {
+            let attestation = answer.attestation.map(|bytes| join(&bytes.0, &signature)).transpose()?;
+            Ok(Authenticated { attestation: attestation.map(Base64), ..answer })
+        };
+        match answered {
+            Ok(answer) => Ok(Ok(joined(answer).map_err(text)?)),
+            Err(cause) => Ok(Err(cause)),
+        }
     }
 }
 

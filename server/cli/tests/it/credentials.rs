@@ -136,12 +136,25 @@ async fn from_the_first_member_to_a_verified_attestation_and_a_revocation() {
         format!("verify answer.json --trust-root {} --audience {AUDIENCE} --nonce {NONCE}", root.display());
     let verified = world.done(&verify);
     assert!(verified.contains("match") && verified.contains(&world.tenant), "{verified}");
+    // Her device signed it. Its key is the one that her wallet shows, and required from now on.
+    let shown = world.done("wallet show WALLET");
+    let key = shown.lines().find_map(|line| line.trim().strip_prefix("key ")).unwrap().trim();
+    assert!(verified.contains(&format!("signed, account key {key}")), "{verified}");
+    assert!(verified.contains("require it with --account-key"), "{verified}");
+    let pinned = world.done(&format!("{verify} --account-key {key}"));
+    assert!(!pinned.contains("--account-key"), "{pinned}");
+    let other = world.run(&format!("{verify} --account-key {} --json", "0".repeat(64)));
+    assert_eq!(other.status.code(), Some(1));
+    let other: serde_json::Value = serde_json::from_str(&other.out()).unwrap();
+    assert_eq!(other["code"], "account-key");
     // The stored proof verifies again, alone and together with the attestation; another session's proof does not support that attestation.
     let alone = world.done("verify --proof ann.proof");
     assert!(alone.contains("cred/2") && alone.contains(&world.tenant), "{alone}");
     let both: serde_json::Value =
         serde_json::from_str(&world.done(&format!("{verify} --proof ann.proof --json"))).unwrap();
     assert_eq!((&both["valid"], &both["proof"]["level"]), (&json!(true), &json!("2")));
+    assert_eq!(both["device"], json!({"account_key": key, "pinned": false}));
+    assert_eq!(both["proof"]["account_key"], key);
     world.done("wallet prove WALLET --audience bank.example --output other.proof --record other.record");
     assert!(world.run(&format!("{verify} --proof other.record")).status.code() == Some(1));
     let mut damaged = std::fs::read(world.path("ann.proof")).unwrap();
@@ -215,6 +228,7 @@ async fn a_wallet_opens_the_next_session_when_one_has_ended_and_the_account_stay
     let of = |answer: &serde_json::Value, name: &str| answer["statement"][name].as_str().unwrap().to_owned();
     assert_eq!(of(&first, "account"), of(&second, "account"));
     assert_ne!(of(&first, "session"), of(&second, "session"));
+    assert_eq!(first["device"], second["device"]);
     assert!(world.server.shutdown().await);
 }
 

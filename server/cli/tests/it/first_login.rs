@@ -121,7 +121,7 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     let verified = printed.split_once("$ trefoil verify").unwrap().1;
     assert!(verified.matches('✓').count() == 3 && verified.contains("decision match"), "{printed}");
     let of = lines_of(&printed);
-    assert_eq!((of("trefoil ").len(), of("curl ").len()), (15, 7), "{printed}");
+    assert_eq!((of("trefoil ").len(), of("curl ").len()), (16, 7), "{printed}");
     for line in of("curl ") {
         reader.done(line);
     }

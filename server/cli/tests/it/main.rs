@@ -31,6 +31,7 @@ mod demo;
 mod deployment;
 mod described;
 mod description;
+mod device;
 mod disk;
 mod distinct_failures;
 mod doctor;

@@ -373,6 +373,9 @@ async fn people_of_two_models_log_in_side_by_side_until_all_are_enrolled_anew() 
         128,
     );
     service.public.enrol([3; 32], &WIDE.face(3), "new").await.is(201);
+    for model in [&OLD, &WIDE, &MIDDLE] {
+        tenant.send(9, &model.face(9), None).await.problem(404, "subject-unknown");
+    }
     for (person, model) in [(1, &OLD), (3, &WIDE)] {
         let said = of_template(&tenant, person).await;
         assert_eq!(said, (json!(model.name), json!(model.numbers)));

@@ -14,7 +14,7 @@ const LOGINS: usize = 200;
 const BATCH: usize = 25;
 
 /// Each person's face at enrolment, and those that it shows one after the other, again and again.
-type People = Vec<([f32; 128], Vec<[f32; 128]>)>;
+type People = Vec<(Vec<f32>, Vec<Vec<f32>>)>;
 
 /// The first people of a set of photographs. `lfw_facenet128` is of the policy's own model.
 fn people(set: &str) -> People {
@@ -23,14 +23,12 @@ fn people(set: &str) -> People {
     let trials = Protocol::Enrol1.split(&set).expect("people with several photographs");
     let shown = |person: usize| {
         let own = (0..trials.probes.len()).filter(|probe| trials.is_genuine(*probe, person));
-        own.map(|probe| trials.probes[probe].vector[..].try_into().unwrap()).collect()
+        own.map(|probe| trials.probes[probe].vector.clone()).collect()
     };
-    (0..PEOPLE)
-        .map(|person| (trials.templates[person].vector[..].try_into().unwrap(), shown(person)))
-        .collect()
+    (0..PEOPLE).map(|person| (trials.templates[person].vector.clone(), shown(person))).collect()
 }
 
-/// A service with one tenant, whose policy is for the class 4 of a model.
+/// A service with one tenant, whose policy is for the class 4 of a model, or of two.
 struct Shop {
     program: Program,
     data: std::path::PathBuf,
@@ -46,18 +44,30 @@ impl Shop {
         let tenant = program.admin.tenant(&policy(4)).await;
         let key = program.admin.api_key(&tenant, &["enrol", "authenticate"]).await;
         program.public = program.public.with_bearer(&key);
-        for (person, (face, _)) in people.iter().enumerate() {
+        let mut shop = Shop { program, data, tenant, people: Vec::new(), sent: 0 };
+        shop.enrol(people).await;
+        shop
+    }
+
+    async fn enrol(&mut self, people: People) {
+        for (person, (face, _)) in (self.people.len()..).zip(&people) {
             let handle = hex::decode(handle(person)).unwrap();
-            program.public.enrol(handle, face, &person.to_string()).await.is(201);
+            self.program.public.enrol(handle, face, &person.to_string()).await.is(201);
         }
-        Shop { program, data, tenant, people, sent: 0 }
+        self.people.extend(people);
+    }
+
+    async fn put(&self, policy: Value) {
+        let path = format!("/v1/tenants/{}/policy", self.tenant);
+        let body = json!({ "policy": policy }).to_string();
+        self.program.admin.send(Method::PUT, &path, &[], body).await.is(200);
     }
 
     /// The next people log in.
     async fn log_in(&mut self) {
         let logins: Vec<Value> = (self.sent..self.sent + BATCH)
             .map(|login| {
-                let (person, turn) = (login % PEOPLE, login / PEOPLE);
+                let (person, turn) = (login % self.people.len(), login / self.people.len());
                 let shown = &self.people[person].1;
                 json!({
                     "handle": handle(person), "audience": AUDIENCE, "nonce": format!("{login:032x}"),
@@ -86,9 +96,9 @@ impl Shop {
             .map(|output| (code(&output), output.out()))
     }
 
-    async fn gauge(&self) -> u64 {
-        let name = format!("trefoil_tenant_refuses_too_many{{tenant=\"{}\"}}", self.tenant);
-        self.program.admin.metric(&name).await
+    async fn gauge(&self, model: &str) -> u64 {
+        let labels = format!("tenant=\"{}\",model=\"{model}\"", self.tenant);
+        self.program.admin.metric(&format!("trefoil_tenant_refuses_too_many{{{labels}}}")).await
     }
 }
 
@@ -136,10 +146,11 @@ async fn vectors_of_another_model_are_a_finding_within_200_logins() {
         let status = shop.status().await;
         let own = &status["tenants"][0];
         assert_eq!((&own["name"], &own["refuses_too_many"]), (&json!("shop"), &json!(true)), "it stands");
+        assert_eq!(own["model"], Value::Null, "it has only one");
         let count = |name: &str| own["hour"][name].as_u64().unwrap();
         assert_eq!(count("matched") + count("not_matched") + count("turned_away"), shop.sent as u64, "{own}");
         assert_eq!(count("turned_away") > 0, variables.is_empty(), "{own}");
-        assert_eq!((&own["hour"], shop.gauge().await), (&own["day"], 1));
+        assert_eq!((&own["hour"], shop.gauge(EMBEDDER).await), (&own["day"], 1));
         for (code, text) in shop.told() {
             assert_eq!(code, 1, "{text}");
             assert!(text.contains("warning  refusals-many") && text.contains("tenant shop"), "{text}");
@@ -149,9 +160,7 @@ async fn vectors_of_another_model_are_a_finding_within_200_logins() {
             format!("tenant shop ({}): logins of the last hour: {} matched, ", shop.tenant, count("matched"));
         assert!(status.contains(&line), "{status}");
         // What was refused under one threshold says nothing about another one.
-        let path = format!("/v1/tenants/{}/policy", shop.tenant);
-        let other = json!({"policy": policy(2)}).to_string();
-        shop.program.admin.send(Method::PUT, &path, &[], other).await.is(200);
+        shop.put(policy(2)).await;
         let status = shop.status().await;
         let own = &status["tenants"][0];
         assert_eq!((&status["attention"], &own["refuses_too_many"]), (&json!([]), &json!(false)));
@@ -172,9 +181,67 @@ async fn photographs_of_the_policys_own_model_are_none() {
     }
     let own = &shop.status().await["tenants"][0];
     assert!(own["day"]["not_matched"].as_u64().unwrap() > LOGINS as u64 / 5, "a fifth is refused: {own}");
-    assert_eq!((&own["model_refuses"], shop.gauge().await), (&json!(0.2303), 0));
+    assert_eq!((&own["model_refuses"], shop.gauge(EMBEDDER).await), (&json!(0.2303), 0));
     for (code, text) in shop.told() {
         assert_eq!(code, 0, "{text}");
+    }
+    assert_eq!(shop.program.terminate().code(), Some(0));
+}
+
+/// Claim V145.
+///
+/// Under the model before, everybody shows another's photographs.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_models_the_finding_names_the_one_that_refuses_too_many() {
+    const NEW: &str = "arcface-512";
+    let folder = tempfile::tempdir().unwrap();
+    let mut people_before = people("lfw_facenet128");
+    let mut anothers: Vec<_> = people_before.iter().map(|(_, shown)| shown.clone()).collect();
+    anothers.rotate_left(1);
+    people_before.iter_mut().zip(anothers).for_each(|(person, shown)| person.1 = shown);
+    let mut shop =
+        Shop::new(folder.path(), &[("TREFOIL_LIMITS_DISTINCT_FAILURES", "0")], people_before).await;
+    let changes = json!({
+        "embedder": NEW, "dimension": 512, "attempts": {"consecutive": 1, "delay_s": 3_600},
+        "previous": {"embedder": EMBEDDER, "dimension": 128, "threshold": {"fmr_class": 4}},
+    });
+    let changes = changes.as_object().unwrap().iter();
+    shop.put(changes.fold(policy(4), |policy, (field, value)| with(policy, field, value.clone()))).await;
+    shop.enrol(people("lfw_arcface512")).await;
+    // Three times those of the model before, and twice the others.
+    while shop.sent < 5 * PEOPLE {
+        shop.log_in().await;
+    }
+    // The key-holder's counts are read once a second.
+    until(async || shop.status().await["tenants"][0]["day"]["locked_out"].as_u64() > Some(0)).await;
+    let status = shop.status().await;
+    let [before, now] = &status["tenants"].as_array().unwrap()[..] else { panic!("{status}") };
+    for (of, name, logins, refuses_too_many) in [(before, EMBEDDER, 3, true), (now, NEW, 2, false)] {
+        let count = |end: &str| of["day"][end].as_u64().unwrap();
+        assert_eq!((&of["model"], &of["refuses_too_many"]), (&json!(name), &json!(refuses_too_many)));
+        assert_eq!(count("matched") + count("not_matched"), (logins * PEOPLE) as u64, "{of}");
+        assert_eq!(
+            (count("matched") == 0, shop.gauge(name).await == 1),
+            (refuses_too_many, refuses_too_many)
+        );
+        assert!(count("locked_out") <= count("not_matched"), "{of}");
+    }
+    let found = status["attention"].as_array().unwrap().iter().filter(|of| of["code"] == "refusals-many");
+    let [found] = &found.collect::<Vec<_>>()[..] else { panic!("{status}") };
+    assert_eq!(found["place"], "tenant shop, model facenet-128");
+    assert!(found["what"].as_str().unwrap().contains("`facenet-128` refuses 23.0 %"), "{found}");
+    for (_, text) in shop.told() {
+        assert!(
+            text.contains("tenant shop, model facenet-128") && !text.contains("shop, model arcface"),
+            "{text}"
+        );
+    }
+    let [(_, text), _] = shop.told();
+    let matched = now["hour"]["matched"].as_u64().unwrap();
+    for (name, matched) in [(EMBEDDER, 0), (NEW, matched)] {
+        let id = &shop.tenant;
+        let line = format!("tenant shop ({id}), model {name}: logins of the last hour: {matched} matched, ");
+        assert!(text.contains(&line), "{text}");
     }
     assert_eq!(shop.program.terminate().code(), Some(0));
 }

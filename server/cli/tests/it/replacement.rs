@@ -6,7 +6,7 @@ use crate::world::*;
 use rand::RngExt as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use trefoil_attest::{What, consent_digest};
-use trefoil_storage::store::{Idempotency, Present, Sqlite, Subjects as _, Template};
+use trefoil_storage::store::{Idempotency, Present, Sqlite, Subject, Subjects as _, Template};
 
 /// Replacements, and kills during them, at full volume.
 const REPLACEMENTS: usize = 500;
@@ -203,7 +203,7 @@ async fn what_a_killed_replacement_left_behind_is_forgotten_at_the_next_start() 
                 replaced: None,
                 created_at: 1,
             };
-            let new = Template { generation: 2, ..old };
+            let new = Template { subject: Subject { generation: 2, ..old.subject }, ..old };
             assert_eq!(store.replace_template(new, first, answer), Ok(true));
             assert_eq!(store.leftovers().unwrap().len(), 2);
         })

@@ -5,7 +5,7 @@ use crate::members::Wallet;
 use crate::nodes;
 use crate::world::*;
 use trefoil_attest::What;
-use trefoil_storage::store::{Idempotency, Present, Sqlite, Subjects as _, Template};
+use trefoil_storage::store::{Idempotency, Present, Sqlite, Subject, Subjects as _, Template};
 use trefoil_types::TenantId;
 
 /// Members of a published root; so many of them are enrolled.
@@ -179,7 +179,7 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
     let sql = "SELECT lane, model, epoch, wrapped_key, wrapped, CAST(consent_ref AS TEXT), created_at
         FROM templates JOIN template_bytes USING (tenant, handle) WHERE handle = ?";
     let kept = rows.query_row(sql, [handle.as_bytes()], |row| {
-        Ok(Template {
+        let subject = Subject {
             tenant,
             handle,
             generation: 1,
@@ -187,10 +187,11 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
             model: trefoil_matching::Model::from_bytes(row.get(1)?).unwrap(),
             epoch: row.get(2)?,
             wrapped_key: row.get(3)?,
-            wrapped: row.get(4)?,
             consent_ref: row.get(5)?,
             created_at: row.get(6)?,
-        })
+            revoked_at: None,
+        };
+        Ok(Template { subject, wrapped: row.get(4)? })
     });
     drop(rows);
     let (store, kept) = (store(data), kept.unwrap());
@@ -200,7 +201,8 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
     let answer =
         Idempotency { tenant, key, request_digest: [1; 32], generation: 1, replaced: None, created_at: 1 };
     // Only a reserved generation is taken, so the old one comes back by a renewal.
-    let anew = Template { generation: next, ..kept.clone() };
+    let subject = Subject { generation: next, ..kept.subject.clone() };
+    let anew = Template { subject, ..kept.clone() };
     assert_eq!(store.replace_template(anew, from, answer), Ok(true));
     assert_eq!(store.renew_template(kept.clone(), next), Ok(true));
     for name in store.leftovers().unwrap() {

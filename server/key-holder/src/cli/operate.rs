@@ -47,8 +47,19 @@ pub(super) fn operate(
 
 /// Shows what it counts.
 pub(super) fn print_status(status: &Status) {
-    let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, vaults, jobs } =
-        status;
+    let Status {
+        attempts,
+        failures,
+        enrolments,
+        malformed,
+        frozen,
+        trips,
+        tenants,
+        templates,
+        vaults,
+        jobs,
+        ..
+    } = status;
     println!("{tenants} tenants, {templates} templates");
     println!("since the start: {attempts} attempts, of which {failures} failed, and {enrolments} enrolments");
     for (tenant, trips) in trips.iter().filter(|(_, trips)| *trips > 0) {

@@ -248,7 +248,8 @@ fn the_longest_replies_fit() {
     longest(&Ok(Reply::SealingKey(key_holder.sealing_key().into())));
     let trips = vec![(TENANT, u64::MAX); Status::COUNTED_MAX];
     let frozen = vec![TENANT; Status::FROZEN_MAX];
-    let status = Status { frozen, malformed: trips.clone(), trips, ..Status::default() };
+    let (malformed, trips_of_previous) = (trips.clone(), trips.clone());
+    let status = Status { frozen, malformed, trips, trips_of_previous, ..Status::default() };
     longest(&Ok(Reply::Status(status.into())));
     longest(&Err(KeyHolderError::Unavailable("x".repeat(1000))));
     longest(&Err(KeyHolderError::forbidden("no")));

@@ -205,7 +205,7 @@ impl Quorum {
     fn status(&self) -> Reply {
         let mut together = Status { vaults: Vec::new(), ..Status::default() };
         let mut frozen: HashSet<TenantId> = HashSet::new();
-        let [mut malformed, mut trips] = [HashMap::<TenantId, u64>::new(), HashMap::new()];
+        let mut counted: [HashMap<TenantId, u64>; 3] = Default::default();
         for answer in self.each(|holder| holder.remote.call(Request::Status)) {
             let Ok(Reply::Status(status)) = answer else {
                 together.vaults.push(None);
@@ -220,16 +220,18 @@ impl Quorum {
             together.vaults.push(status.vaults.first().copied().flatten());
             together.jobs.push(status.jobs.first().copied().flatten());
             frozen.extend(status.frozen);
-            for (most, counts) in [(&mut malformed, status.malformed), (&mut trips, status.trips)] {
+            for (most, counts) in
+                counted.iter_mut().zip([status.malformed, status.trips, status.trips_of_previous])
+            {
                 for (tenant, count) in counts {
                     let most = most.entry(tenant).or_default();
                     *most = count.max(*most);
                 }
             }
         }
-        together.malformed = malformed.into_iter().collect();
+        [together.malformed, together.trips, together.trips_of_previous] =
+            counted.map(|most| most.into_iter().collect());
         together.frozen = frozen.into_iter().collect();
-        together.trips = trips.into_iter().collect();
         Reply::Status(Box::new(together.bounded()))
     }
 

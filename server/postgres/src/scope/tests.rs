@@ -9,7 +9,7 @@ use crate::tests::{SECRET, open};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use trefoil_storage::store::suite::{self, H, T, fill};
-use trefoil_storage::store::{Enrolled, Session, StoreError};
+use trefoil_storage::store::{Session, StoreError, Subject};
 use trefoil_storage::table::{Column as _, Record as _};
 use trefoil_storage::table::{Records as _, Rows as _};
 use trefoil_testing::postgres::Server;
@@ -152,7 +152,7 @@ fn a_scope_and_its_policies_take_this_long() {
     fill(&open(&serving).unwrap());
     let (links, mac) = ([link(&owner), link(&serving)], RowMac::of(&SECRET));
     let key = [T.value(), H.value()];
-    let condition = format!("WHERE {}", Enrolled::TABLE.keyed());
+    let condition = format!("WHERE {}", Subject::TABLE.keyed());
     let mut times: [[Vec<Duration>; 2]; 2] = Default::default();
     for round in 0..1200_u16 {
         let with = usize::from(round % 2);
@@ -160,7 +160,7 @@ fn a_scope_and_its_policies_take_this_long() {
         let scope = (with == 1).then_some(Scope::One(T));
         let begun = Instant::now();
         scope.iter().for_each(|scope| rows.link.set_scope(*scope));
-        assert!(rows.one::<Enrolled>(&condition, &key).unwrap().is_some());
+        assert!(rows.one::<Subject>(&condition, &key).unwrap().is_some());
         times[0][with].push(begun.elapsed());
         // The next one comes from another tenant.
         scope.iter().for_each(|_| rows.link.set_scope(Scope::All));

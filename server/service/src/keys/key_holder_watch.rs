@@ -7,11 +7,13 @@ use std::sync::Arc;
 use trefoil_attest::{JobsHead, VAULTS_MAX, VaultState};
 use trefoil_matching::{KeyHolding, Status};
 use trefoil_pipeline::{Registry, SeenVaults, Tenants as _};
+use trefoil_types::TenantId;
 
 /// See the module.
 pub struct KeyHolderWatch {
     status: ArcSwapOption<Status>,
-    trips: ArcSwap<BudgetTrips>,
+    /// All, and those of tenants' `previous` models.
+    trips: [ArcSwap<BudgetTrips>; 2],
     /// The newest state of each vault that this process, or the one that wrote the newest seal, has seen. Every seal has it.
     seen: Arc<SeenVaults>,
     older: ArcSwapOption<Older>,
@@ -58,7 +60,7 @@ impl KeyHolderWatch {
         });
         KeyHolderWatch {
             status: ArcSwapOption::empty(),
-            trips: ArcSwap::default(),
+            trips: Default::default(),
             seen: Arc::new(SeenVaults::new(seen)),
             older: ArcSwapOption::new(older),
         }
@@ -92,7 +94,13 @@ impl KeyHolderWatch {
 
     /// How many attempts it refused lately because a budget was spent.
     pub fn budget_trips(&self) -> Arc<BudgetTrips> {
-        self.trips.load_full()
+        self.trips[0].load_full()
+    }
+
+    /// How many attempts of a tenant it refused since the service began to watch: on templates of the present model, and of the `previous` one.
+    pub(crate) fn trips_by_model(&self, tenant: &TenantId) -> [u64; 2] {
+        let [all, previous] = self.trips.each_ref().map(|trips| trips.load().seen(tenant));
+        [all.saturating_sub(previous), previous]
     }
 
     /// Why nothing may be written to the vaults, or `None`. A vault that is older than its newest known state has old budgets and deleted
@@ -120,7 +128,9 @@ impl KeyHolderWatch {
         // The connection reports a key-holder that is away.
         if let Ok(status) = key_holder.status() {
             self.compare(&shown(&status));
-            self.trips.store(Arc::new(self.trips.load().then(&status.trips, now_s)));
+            for (trips, counts) in self.trips.iter().zip([&status.trips, &status.trips_of_previous]) {
+                trips.store(Arc::new(trips.load().then(counts, now_s)));
+            }
             self.status.store(Some(Arc::new(status)));
         }
     }

@@ -138,7 +138,10 @@ impl Answer {
         let SealedTree { tree, reference, .. } = &**under;
         let (tree_size, path) = (tree.size(), tree.path(*leaf_index)?);
         let evidence = Evidence::Compact(*reference);
-        Some(Attestation { statement, leaf_index: *leaf_index, tree_size, path, evidence }.encode())
+        Some(
+            Attestation { statement, leaf_index: *leaf_index, tree_size, path, evidence, device: None }
+                .encode(),
+        )
     }
 }
 

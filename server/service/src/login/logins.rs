@@ -12,7 +12,7 @@ use crate::log::asker::{Asker, Claim, Login};
 use crate::log::seal_log::{Answer, Unanswered};
 use crate::login::clock::ClockWatch;
 use crate::login::door::FrontDoor;
-use crate::login::outcomes::Watch;
+use crate::login::outcomes::{self, Watch};
 use crate::login::past::Past;
 use crate::login::register;
 use crate::login::register::forgotten_until;
@@ -198,23 +198,24 @@ impl Logins {
         self.check_clock()?;
         self.check_fresh(request.issued_at, self.node.now())?;
         self.wait_for_time(tenant, request.issued_at).await?;
-        let template = self.template(tenant, &request.handle).await?;
-        let probe = request.take_probe(tenant, template.as_ref().map(|template| &template.model))?;
-        match template {
-            Some(template) => {
-                let trials = self.admit(tenant, failures, &request).await?;
-                match trials.is_empty() {
-                    true => self.decide(tenant, &request, template, &probe).await,
-                    false => self.decide_trial(trials, tenant, (request, template, probe)).await,
-                }
+        let Some(template) = self.template(tenant, &request.handle).await? else {
+            // An application may learn that nobody is enrolled, whatever it shows. Of the others only the session's holder may: to them an unknown
+            // subject is like one of the present model.
+            if let Voucher::Holder(signed) = request.voucher {
+                request.take_probe(tenant, None)?;
+                self.check_holder(tenant, &request, &signed).await?;
             }
-            None => {
-                if let Voucher::Holder(signed) = &request.voucher {
-                    self.check_holder(tenant, &request, signed).await?;
-                }
-                Err(Refused::SubjectUnknown)
-            }
-        }
+            return Err(Refused::SubjectUnknown);
+        };
+        let probe = request.take_probe(tenant, Some(&template.model))?;
+        let is_previous = policy::is_previous(&tenant.policy, &template.model);
+        let answer = match self.admit(tenant, failures, &request).await {
+            Ok(trials) if trials.is_empty() => self.decide(tenant, &request, template, &probe).await,
+            Ok(trials) => self.decide_trial(trials, tenant, (request, template, probe)).await,
+            Err(refused) => Err(refused),
+        };
+        outcomes::count(&tenant.ended[usize::from(is_previous)], &answer);
+        answer
     }
 
     /// The trials that count the login of a subject that is new to its source or its API key. Waits while there may soon be room for it.

@@ -1,7 +1,7 @@
-//! How the logins of each tenant ended in the last hour and day, and whether more were refused than the model of its policy explains.
+//! How the logins of each tenant ended in the last hour and day, and whether more were refused than the model of its policy explains. A tenant with
+//! two models is counted and tested for each, so that one cannot hide behind the other.
 //!
-//! The counts are those of the threads that answer logins ([`crate::tenants::usage`]), of the API keys' bounds and of the key-holder. They are read by one task in the
-//! background and by operators, and never written here.
+//! Each thread that answers logins counts for itself ([`Uses`]), and the key-holder counts spent budgets. One task in the background and operators read them.
 //!
 //! **The test.** A model refuses a known share of the right people at its threshold ([`trefoil_types::Threshold::refuses`]). A tenant refuses too many if the
 //! lower end of a 99.87 % confidence interval (Wilson's, 3 standard deviations) of its share is above [`limit`], from [`LOGINS_MIN`] logins on.
@@ -11,10 +11,15 @@
 
 #![expect(clippy::disallowed_types, reason = "held by operators and one task, never by a login")]
 
+use crate::log::seal_log::Answer;
 use crate::login::logins::Logins;
+use crate::refused::Refused;
+use crate::tenants::usage::{Used, Uses};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
-use trefoil_types::{TenantId, Threshold};
+use trefoil_attest::Decision;
+use trefoil_storage::store::UsageCounts;
+use trefoil_types::TenantId;
 
 /// Logins from which on a share says something.
 pub const LOGINS_MIN: u64 = 100;
@@ -25,7 +30,7 @@ const UNKNOWN_LIMIT: f64 = 0.5;
 /// Seconds between the counts that are kept, and how far back they reach: an hour and a day.
 const WINDOWS: [(u64, u64); 2] = [(300, 3_600), (3_600, 86_400)];
 
-/// How logins of a tenant ended.
+/// How logins of a tenant ended with one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Decided with a match.
@@ -39,6 +44,11 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
+    fn of(uses: &Uses, locked_out: u64) -> Outcomes {
+        let UsageCounts { matched, not_matched, refusals, .. } = uses.sums();
+        Outcomes { matched, not_matched, locked_out, turned_away: refusals }
+    }
+
     /// Logins in which nobody was let in.
     pub fn refused(&self) -> u64 {
         self.not_matched + self.turned_away
@@ -75,43 +85,34 @@ fn limit(share: Option<f64>) -> f64 {
     share.map_or(UNKNOWN_LIMIT, |share| share + (share + 0.02).min(0.1))
 }
 
-/// Of a policy's models the one that explains most refusals, with its share: nobody counts who failed with which.
-fn explaining<'a>(
-    models: impl Iterator<Item = (&'static str, &'a str, u32, Threshold)>,
-) -> (String, Option<f64>) {
-    let shares = models.map(|(_, name, dimension, threshold)| (name, threshold.refuses(name, dimension)));
-    let most = shares.max_by(|(_, one), (_, other)| limit(*one).total_cmp(&limit(*other)));
-    most.map(|(name, share)| (name.to_owned(), share)).unwrap_or_default()
-}
-
-/// What is known of one tenant.
+/// What is known of one tenant, or of one model of a tenant with two.
 #[derive(Clone, Debug)]
 pub struct TenantOutcomes {
     /// The tenant.
     pub tenant: TenantId,
     /// Its name.
     pub name: String,
-    /// Since the process began.
+    /// The model, and the share of the right people that it refuses at its threshold, if that is known.
+    pub model: (String, Option<f64>),
+    /// Whether the tenant has another one.
+    pub is_one_of_two: bool,
+    /// Since its policy changed or the process began.
     pub all: Outcomes,
     /// The last 60 to 65 minutes, or since its policy changed or the process began.
     pub hour: Outcomes,
     /// The last 24 to 25 hours, likewise.
     pub day: Outcomes,
-    /// The logins in which more were refused than the policy's model explains, and whether they are those of the hour.
+    /// The logins in which more were refused than the model explains, and whether they are those of the hour.
     pub excess: Option<(Outcomes, bool)>,
-    /// The policy's model, of two the one that explains more refusals, and the share of the right people that it refuses at its threshold, if
-    /// that is known.
-    pub model: (String, Option<f64>),
 }
 
-/// See the module.
+/// See the module. Of each tenant the version of its policy, and what is known of each model.
 #[derive(Default)]
-pub struct Watch(Mutex<BTreeMap<TenantId, Watched>>);
+pub struct Watch(Mutex<BTreeMap<TenantId, (u32, [Watched; 2])>>);
 
-/// Counts of one tenant at earlier times.
+/// Counts of one tenant and model at earlier times.
 #[derive(Debug)]
 struct Watched {
-    policy_version: u32,
     /// In the order of [`WINDOWS`], the oldest first: one that is at least as old as the window, or the first.
     kept: [VecDeque<(u64, Outcomes)>; 2],
     /// Logins up to here are not tested any more.
@@ -121,9 +122,9 @@ struct Watched {
 
 impl Watched {
     /// Counts from `from` on.
-    fn new(policy_version: u32, from: Outcomes, now_s: u64) -> Watched {
+    fn new(from: Outcomes, now_s: u64) -> Watched {
         let kept = [(); 2].map(|()| VecDeque::from([(now_s, from)]));
-        Watched { policy_version, kept, tested: Outcomes::default(), is_found: false }
+        Watched { kept, tested: Outcomes::default(), is_found: false }
     }
 
     /// The counts are these at `now_s`: those of the hour, of the day, and of the tested ones that are too many.
@@ -155,37 +156,51 @@ impl Watched {
     }
 }
 
+/// Counts the login of a subject that is enrolled.
+pub(crate) fn count(uses: &Uses, answer: &Result<Answer, Refused>) {
+    uses.count(match answer.as_ref().map(|answer| answer.decision) {
+        Ok(Some(Decision::Match)) => Used::Matched,
+        Ok(Some(Decision::NoMatch)) => Used::NotMatched,
+        Err(Refused::DistinctFailures { .. } | Refused::SourceFailures { .. }) => Used::Refused,
+        Ok(None) | Err(_) => return,
+    });
+}
+
 impl Logins {
-    /// How the logins of each tenant ended, the tenant with most refusals of the day first.
+    /// How the logins of each tenant ended with each model of its policy, those with most refusals of the day first.
     pub fn outcomes(&self) -> Vec<TenantOutcomes> {
         let now_s = self.node.clock.monotonic_ns() / 1_000_000_000;
-        let trips = self.node.key_holder_watch.budget_trips();
-        let (usage, turned_away) = (self.tenants.tenant_usage(), self.tenants.turned_away());
         let mut watched = self.outcomes.0.lock().unwrap_or_else(PoisonError::into_inner);
-        watched.retain(|tenant, _| usage.contains_key(tenant));
-        let all = self.tenants.all();
-        let mut all: Vec<TenantOutcomes> = all
-            .iter()
-            .filter_map(|tenant| {
-                let counts = usage.get(&tenant.id)?;
-                let now = Outcomes {
-                    matched: counts.matched,
-                    not_matched: counts.not_matched,
-                    locked_out: trips.seen(&tenant.id),
-                    turned_away: turned_away.get(&tenant.id).copied().unwrap_or(0),
-                };
-                let begun = |from| Watched::new(tenant.policy_version, from, now_s);
-                let own = watched.entry(tenant.id).or_insert_with(|| begun(Outcomes::default()));
-                if own.policy_version != tenant.policy_version {
-                    // What was refused under another threshold says nothing about this one.
-                    *own = begun(now);
-                }
-                let model = explaining(tenant.policy.models());
-                let ([hour, day], excess) = own.look(now, now_s, limit(model.1));
-                let name = tenant.name.clone();
-                Some(TenantOutcomes { tenant: tenant.id, name, all: now, hour, day, excess, model })
-            })
-            .collect();
+        let mut before = std::mem::take(&mut *watched);
+        let mut all = Vec::new();
+        for tenant in self.tenants.all() {
+            let locked_out = self.node.key_holder_watch.trips_by_model(&tenant.id);
+            let begun = |locked_out| Watched::new(Outcomes { locked_out, ..Outcomes::default() }, now_s);
+            let mut own = match before.remove(&tenant.id) {
+                Some(own) if own.0 == tenant.policy_version => own,
+                // What was refused under another threshold says nothing about this one.
+                Some(_) => (tenant.policy_version, locked_out.map(begun)),
+                None => (tenant.policy_version, [0; 2].map(begun)),
+            };
+            let counted = tenant.ended.iter().zip(locked_out).zip(&mut own.1);
+            for ((_, embedder, dimension, threshold), counted) in tenant.policy.models().zip(counted) {
+                let ((uses, locked_out), of_model) = counted;
+                let (so_far, share) =
+                    (Outcomes::of(uses, locked_out), threshold.refuses(embedder, dimension));
+                let ([hour, day], excess) = of_model.look(so_far, now_s, limit(share));
+                all.push(TenantOutcomes {
+                    tenant: tenant.id,
+                    name: tenant.name.clone(),
+                    model: (embedder.to_owned(), share),
+                    is_one_of_two: tenant.policy.previous.is_some(),
+                    all: so_far,
+                    hour,
+                    day,
+                    excess,
+                });
+            }
+            watched.insert(tenant.id, own);
+        }
         all.sort_by_key(|of| (std::cmp::Reverse(of.day.refused()), of.tenant));
         all
     }
@@ -196,26 +211,17 @@ mod tests {
     use super::*;
     use rand::rngs::StdRng;
     use rand::{RngExt as _, SeedableRng as _};
+    use trefoil_types::Threshold;
 
     /// The share of ArcFace vectors, cut to 128 numbers, whose own person the class refuses.
     const ARCFACE_AT_4: f64 = 0.537;
 
     fn new() -> Watched {
-        Watched::new(1, Outcomes::default(), 0)
+        Watched::new(Outcomes::default(), 0)
     }
 
     fn limit_of(threshold: Threshold) -> f64 {
         limit(threshold.refuses("facenet-128", 128))
-    }
-
-    #[test]
-    fn two_models_explain_as_many_refusals_as_the_one_that_refuses_more() {
-        let present = ("", "arcface-512", 512, Threshold::FmrClass(4));
-        let with = |previous| explaining([present, ("/previous", "facenet-128", 128, previous)].into_iter());
-        assert_eq!(with(Threshold::FmrClass(3)), ("facenet-128".to_owned(), Some(0.0257)));
-        assert_eq!(with(Threshold::FmrClass(2)), ("arcface-512".to_owned(), Some(0.0134)));
-        let calibrated = Threshold::Calibrated { score: 18_000, fmr_class: 3 };
-        assert_eq!(with(calibrated), ("facenet-128".to_owned(), None), "half of all are explained");
     }
 
     /// At which logins, looked at after each of them, the finding comes and goes.

@@ -234,7 +234,7 @@ impl Subjects {
         let name = TemplateName { tenant: tenant.id, handle, generation };
         let unused = |why| self.unused(name, why);
         let Fresh { template, record } = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
-        let (replaced, created_at) = (from.as_ref().map(|from| from.generation), record.created_at);
+        let (replaced, created_at) = (from.as_ref().map(|from| from.generation), record.subject.created_at);
         let answer = Idempotency { tenant: tenant.id, key, request_digest, generation, replaced, created_at };
         let stored = match from {
             None => store.enrol(record, answer.clone()),
@@ -282,7 +282,7 @@ impl Subjects {
         let (lane, epoch, keys) = (lane.index() as u8, template.epoch, template.structure());
         let place = wrap::TemplatePlace { name, lane, keys, epoch };
         let wrapped = tenant.key.wrap_template(&place, &template.to_bytes());
-        let record = Template {
+        let subject = Subject {
             tenant: tenant.id,
             handle,
             generation,
@@ -290,11 +290,11 @@ impl Subjects {
             model,
             epoch,
             wrapped_key: wrapped.key,
-            wrapped: wrapped.bytes,
             consent_ref,
             created_at: self.node.now(),
+            revoked_at: None,
         };
-        Ok(Fresh { template, record })
+        Ok(Fresh { template, record: Template { subject, wrapped: wrapped.bytes } })
     }
 }
 

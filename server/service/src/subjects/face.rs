@@ -2,6 +2,7 @@
 
 use crate::refused::{NoFace, Refused};
 use crate::tenants::tenant::ProbeMode;
+use crate::tenants::tenant::policy::is_previous;
 use trefoil_matching::{
     Average, Embedding, Model, QuantiseError, SealedShare, Share, ShareError, Width, average,
 };
@@ -87,10 +88,8 @@ pub(crate) fn check_named(policy: &Policy, of: &Model, given: Option<&str>) -> R
 
 /// Name and dimension of a template's model; of the model of new templates without one.
 fn named<'a>(policy: &'a Policy, of: Option<&Model>) -> (&'a str, u32) {
-    match (&policy.previous, of) {
-        (Some(previous), Some(of))
-            if Model::of(&previous.embedder, previous.dimension as usize) == Some(*of) =>
-        {
+    match &policy.previous {
+        Some(previous) if of.is_some_and(|of| is_previous(policy, of)) => {
             (&previous.embedder, previous.dimension)
         }
         _ => (&policy.embedder, policy.dimension),

@@ -20,14 +20,14 @@ impl Subjects {
         self.node.check_vaults()?;
         self.tenants.tenant(tenant)?;
         let template = self.node.store.template(tenant, handle)?.ok_or(Refused::SubjectUnknown)?;
-        let name = TemplateName { tenant: *tenant, handle: *handle, generation: template.generation };
+        let generation = template.subject.generation;
+        let name = TemplateName { tenant: *tenant, handle: *handle, generation };
         match self.node.key_holder.reset_attempts(name) {
             Ok(()) => self.log.note(*tenant, What::AttemptsReset, by),
             Err(KeyHolderError::UnknownSubjects(_)) => Err(Refused::SubjectUnknown),
             // Its operator's command needs the generation, which only this side knows.
             Err(KeyHolderError::Forbidden(why)) => Err(Refused::KeyHolderForbids(format!(
-                "{why}; its operator resets them with `trefoil key-holder reset-attempts TENANT HANDLE --generation {}`, at each of three key-holders",
-                template.generation
+                "{why}; its operator resets them with `trefoil key-holder reset-attempts TENANT HANDLE --generation {generation}`, at each of three key-holders"
             ))),
             Err(cause) => Err(cause.into()),
         }

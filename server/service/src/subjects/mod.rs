@@ -61,7 +61,8 @@ impl Subjects {
     /// # Errors
     /// The record does not open.
     pub fn opened(&self, tenant: &Tenant, record: &store::Template) -> Result<Template, Refused> {
-        let store::Template { handle, generation, lane, epoch, wrapped_key, wrapped, .. } = record;
+        let store::Template { subject, wrapped } = record;
+        let store::Subject { handle, generation, lane, epoch, wrapped_key, .. } = subject;
         let name = TemplateName { tenant: tenant.id, handle: *handle, generation: *generation };
         let place = wrap::TemplatePlace { name, lane: *lane, keys: tenant.structure(), epoch: *epoch };
         let damaged = |cause: &dyn std::fmt::Display| {

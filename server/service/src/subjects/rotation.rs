@@ -28,7 +28,7 @@ use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, unblind};
 use trefoil_storage::store::fleet::{Right, Work};
 use trefoil_storage::store::wrap;
-use trefoil_storage::store::{Handle, StoreError, TenantId};
+use trefoil_storage::store::{Handle, StoreError, Subject, TenantId};
 
 /// Templates read at a time.
 const CHUNK: usize = 64;
@@ -420,14 +420,8 @@ fn renew(subjects: &Subjects, tenant: &Tenant, handle: &Handle) -> Result<Renewe
     let (lane, epoch, keys) = (renewed.lane.index() as u8, renewed.epoch, renewed.structure());
     let place = wrap::TemplatePlace { name: name(to), lane, keys, epoch };
     let wrapped = tenant.key.wrap_template(&place, &renewed.to_bytes());
-    let record = trefoil_storage::store::Template {
-        generation: to,
-        lane,
-        epoch,
-        wrapped_key: wrapped.key,
-        wrapped: wrapped.bytes,
-        ..record
-    };
+    let subject = Subject { generation: to, lane, epoch, wrapped_key: wrapped.key, ..record.subject };
+    let record = trefoil_storage::store::Template { subject, wrapped: wrapped.bytes };
     if subjects.node.store.renew_template(record, from)? {
         subjects.templates.insert(renewed);
     } else {

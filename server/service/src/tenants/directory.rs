@@ -449,6 +449,10 @@ impl Directory {
             ahead: held.map(|held| Arc::clone(&held.ahead)).unwrap_or_default(),
             verdicts,
             sources: held.map(|held| Arc::clone(&held.sources)).unwrap_or_default(),
+            ended: held
+                .filter(|held| held.policy_version == *policy_version)
+                .map(|held| Arc::clone(&held.ended))
+                .unwrap_or_default(),
         })
     }
 }

@@ -3,6 +3,7 @@
 use crate::limits::ahead::Ahead;
 use crate::limits::pace::Room;
 use crate::limits::sources::Sources;
+use crate::tenants::usage::Uses;
 use crate::tenants::verdicts::Verdicts;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -85,6 +86,9 @@ pub struct Tenant {
     pub verdicts: Arc<Verdicts>,
     /// The sources of its logins, the same for all snapshots.
     pub sources: Arc<Sources>,
+    /// How its logins under this version of the policy ended: those with the policy's model, and with the `previous` one. Of the refusals only those
+    /// for too many failing subjects count.
+    pub ended: Arc<[Uses; 2]>,
 }
 
 impl Tenant {

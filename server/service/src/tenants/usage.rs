@@ -7,7 +7,7 @@ mod counts;
 
 use crate::refused::Refused;
 use crate::tenants::directory::Directory;
-pub use counts::{KeyUses, Used};
+pub use counts::{Used, Uses};
 use rand::RngExt as _;
 use std::sync::{Arc, PoisonError};
 use trefoil_storage::store::{StoreError, Usage, UsageCounts, UsageWrite};
@@ -22,7 +22,7 @@ const DAY_S: u64 = 86_400;
 /// The write of usage that is under way. One that failed may have been stored all the same, so it is repeated as it was, and the store adds it once.
 pub(crate) struct Storing {
     write: UsageWrite,
-    rows: Vec<(Usage, Arc<KeyUses>)>,
+    rows: Vec<(Usage, Arc<Uses>)>,
 }
 
 impl Storing {
@@ -35,10 +35,10 @@ impl Storing {
     fn next(
         &mut self,
         day: u64,
-        uses: impl FnOnce() -> Vec<(TenantId, ApiKeyId, Arc<KeyUses>)>,
+        uses: impl FnOnce() -> Vec<(TenantId, ApiKeyId, Arc<Uses>)>,
     ) -> Option<(UsageWrite, Vec<Usage>)> {
         if self.rows.is_empty() {
-            let unstored = |(tenant, api_key, counted): (_, _, Arc<KeyUses>)| {
+            let unstored = |(tenant, api_key, counted): (_, _, Arc<Uses>)| {
                 let counts = counted.unstored();
                 let is_new = counts != UsageCounts::default();
                 is_new.then_some((Usage { tenant, api_key, day, counts }, counted))

@@ -221,7 +221,7 @@ fn logins(routes: Routes) -> Routes {
     let envelope = Body {
         media_type: PROOF_MEDIA_TYPE,
         shape: Shape::Opaque,
-        about: "A proof envelope, `TFP1`, which server/API.md specifies and `trefoil wallet prove` writes; server/api/testdata has vectors."
+        about: "A proof envelope, `TFP3`, which server/API.md specifies and `trefoil wallet prove` writes; server/api/testdata has vectors."
             .to_owned(),
         example: None,
     };

@@ -39,7 +39,7 @@ pub use rows::{Call, Read, StoreRows, Tables, Write};
 pub use seal_reader::SealReader;
 pub use sessions::Sessions;
 pub use sqlite::{Sqlite, VERSION};
-pub use subjects::{Enrolled, Subjects};
+pub use subjects::Subjects;
 pub use tables::{INDEXES, TABLES};
 pub use tenants::Tenants;
 pub use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};

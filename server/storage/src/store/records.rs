@@ -242,6 +242,15 @@ record!("issuer_keys", 2, Registry, IssuerKey { tenant, number, key, registered_
 /// An enrolled template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
+    /// All but its bytes.
+    pub subject: Subject,
+    /// The template under the data key.
+    pub wrapped: Vec<u8>,
+}
+
+/// A subject with a template, without the template's bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
     /// Tenant.
     pub tenant: TenantId,
     /// Names the subject.
@@ -250,29 +259,12 @@ pub struct Template {
     pub generation: u32,
     /// The lane, 0 to 31.
     pub lane: u8,
-    /// The model of its vector.
+    /// The model of the template's vector.
     pub model: Model,
-    /// The epoch of the tenant's keys that it is under.
+    /// The epoch of the tenant's keys that the template is under.
     pub epoch: u32,
-    /// The subject's data key under the tenant's key. Deleting it makes every copy of `wrapped` unreadable.
+    /// The subject's data key under the tenant's key. Deleting it makes every copy of the template's bytes unreadable.
     pub wrapped_key: Vec<u8>,
-    /// The template under the data key.
-    pub wrapped: Vec<u8>,
-    /// The caller's reference to the subject's consent.
-    pub consent_ref: String,
-    /// Unix seconds.
-    pub created_at: u64,
-}
-
-/// A subject with a template, without it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
-    /// The subject's handle.
-    pub handle: Handle,
-    /// Generation of the template.
-    pub generation: u32,
-    /// The model of its vector.
-    pub model: Model,
     /// The caller's reference to the subject's consent.
     pub consent_ref: String,
     /// Unix seconds.
@@ -280,6 +272,23 @@ pub struct Subject {
     /// When it was revoked, Unix seconds: since then its template decides no login.
     pub revoked_at: Option<u64>,
 }
+record!(
+    "templates",
+    2,
+    Rows,
+    Subject {
+        tenant,
+        handle,
+        generation,
+        lane,
+        model,
+        epoch,
+        wrapped_key,
+        consent_ref,
+        created_at,
+        revoked_at
+    }
+);
 
 /// The template that a replacement is to replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,37 +20,6 @@ record!("generations", 2, Rows, Generation { tenant, handle, generation });
 // A generation that a key-holder is still to forget: a new one until it is stored, then the one before.
 record!("leftovers", 3, Rows, TemplateName { tenant, handle, generation });
 
-/// A template without its bytes, so that subjects are listed without them, and when its subject was revoked.
-pub struct Enrolled {
-    tenant: TenantId,
-    handle: Handle,
-    generation: u32,
-    lane: u8,
-    model: Model,
-    epoch: u32,
-    wrapped_key: Vec<u8>,
-    consent_ref: String,
-    created_at: u64,
-    revoked_at: Option<u64>,
-}
-record!(
-    "templates",
-    2,
-    Rows,
-    Enrolled {
-        tenant,
-        handle,
-        generation,
-        lane,
-        model,
-        epoch,
-        wrapped_key,
-        consent_ref,
-        created_at,
-        revoked_at
-    }
-);
-
 /// The bytes of a template.
 pub(super) struct TemplateBytes {
     tenant: TenantId,
@@ -60,60 +29,16 @@ pub(super) struct TemplateBytes {
 }
 record!("template_bytes", 2, LargeRows, TemplateBytes { tenant, handle, generation, wrapped });
 
-impl Enrolled {
-    /// A template as its two rows.
-    fn of(template: Template) -> (Enrolled, TemplateBytes) {
-        let Template { tenant, handle, generation, lane, model, epoch, .. } = template;
-        let Template { wrapped_key, wrapped, consent_ref, created_at, .. } = template;
-        let revoked_at = None;
-        let own = Enrolled {
-            tenant,
-            handle,
-            generation,
-            lane,
-            model,
-            epoch,
-            wrapped_key,
-            consent_ref,
-            created_at,
-            revoked_at,
-        };
-        (own, TemplateBytes { tenant, handle, generation, wrapped })
+impl Template {
+    /// Its two rows.
+    fn rows(self) -> (Subject, TemplateBytes) {
+        let Template { subject, wrapped } = self;
+        let Subject { tenant, handle, generation, .. } = subject;
+        (subject, TemplateBytes { tenant, handle, generation, wrapped })
     }
+}
 
-    /// The template of its two rows.
-    fn with(self, wrapped: Vec<u8>) -> Template {
-        let Enrolled {
-            tenant,
-            handle,
-            generation,
-            lane,
-            model,
-            epoch,
-            wrapped_key,
-            consent_ref,
-            created_at,
-            ..
-        } = self;
-        Template {
-            tenant,
-            handle,
-            generation,
-            lane,
-            model,
-            epoch,
-            wrapped_key,
-            wrapped,
-            consent_ref,
-            created_at,
-        }
-    }
-
-    fn subject(self) -> Subject {
-        let Enrolled { handle, generation, model, consent_ref, created_at, revoked_at, .. } = self;
-        Subject { handle, generation, model, consent_ref, created_at, revoked_at }
-    }
-
+impl Subject {
     fn present(&self) -> Present {
         Present { generation: self.generation, revoked_at: self.revoked_at }
     }
@@ -139,9 +64,9 @@ pub trait Subjects: Tables {
     /// tenant was deleted, and `OldKeys` if a rotation of the tenant's keys has begun and the template is under the keys before. Returns whether the note
     /// was there: without it the key-holder may have forgotten the generation. After any other error it may be stored.
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError> {
-        self.change(Call::of(&template.tenant), move |rows| {
-            check_keys(rows, &template)?;
-            let (own, bytes) = Enrolled::of(template);
+        self.change(Call::of(&template.subject.tenant), move |rows| {
+            check_keys(rows, &template.subject)?;
+            let (own, bytes) = template.rows();
             if !forget(rows, &own.tenant, &own.handle, own.generation)? {
                 return Ok(false);
             }
@@ -180,7 +105,7 @@ pub trait Subjects: Tables {
         let tenant = *tenant;
         self.look(Call::of(&tenant), move |rows| {
             let values = [tenant.value(), epoch.value(), Value::limit(count)];
-            let found: Vec<Enrolled> =
+            let found: Vec<Subject> =
                 rows.select("WHERE tenant = $1 AND epoch = $2 AND revoked_at IS NULL LIMIT $3", &values)?;
             Ok(found.into_iter().map(|found| found.handle).collect())
         })
@@ -198,13 +123,13 @@ pub trait Subjects: Tables {
     /// Replaces the template of a subject, and its data key, if it has generation `from` and was not revoked, and returns whether that was so.
     /// The consent stays.
     fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError> {
-        self.change(Call::of(&template.tenant), move |rows| {
-            let found = enrolled(rows, &template.tenant, &template.handle)?;
-            let is_it = |found: &Enrolled| found.present() == Present { generation: from, revoked_at: None };
+        self.change(Call::of(&template.subject.tenant), move |rows| {
+            let (new, bytes) = template.rows();
+            let found = enrolled(rows, &new.tenant, &new.handle)?;
+            let is_it = |found: &Subject| found.present() == Present { generation: from, revoked_at: None };
             let Some(found) = found.filter(is_it) else { return Ok(false) };
-            let (new, bytes) = Enrolled::of(template);
-            let Enrolled { consent_ref, created_at, .. } = found;
-            rows.update(&Enrolled { consent_ref, created_at, ..new })?;
+            let Subject { consent_ref, created_at, .. } = found;
+            rows.update(&Subject { consent_ref, created_at, ..new })?;
             rows.update(&bytes)?;
             rows.tell(bytes.tenant, Item::Subject(bytes.handle))?;
             Ok(true)
@@ -232,9 +157,8 @@ pub trait Subjects: Tables {
         from: Present,
         answer: Idempotency,
     ) -> Result<bool, StoreError> {
-        let call = Call { shreds: true, ..Call::of(&template.tenant) };
-        self.change(call, move |rows| {
-            let Template { tenant, handle, generation, .. } = template;
+        let Subject { tenant, handle, generation, .. } = template.subject;
+        self.change(Call { shreds: true, ..Call::of(&tenant) }, move |rows| {
             if enrolled(rows, &tenant, &handle)?.map(|found| found.present()) != Some(from) {
                 return Ok(false);
             }
@@ -242,12 +166,12 @@ pub trait Subjects: Tables {
             if !forget(rows, &tenant, &handle, generation)? {
                 return Ok(false);
             }
-            check_keys(rows, &template)?;
+            check_keys(rows, &template.subject)?;
             // From now on the old generation is the leftover. A revocation may have noted it already.
             let left = TemplateName { tenant, handle, generation: from.generation };
             rows.put_row(&TemplateName::TABLE, &left.values(), None)?;
-            // Without a time of revocation, which ends it.
-            let (new, bytes) = Enrolled::of(template);
+            // `new` has no time of revocation, which ends it.
+            let (new, bytes) = template.rows();
             rows.update(&new)?;
             rows.update(&bytes)?;
             rows.tell(tenant, Item::Subject(handle))?;
@@ -271,7 +195,7 @@ pub trait Subjects: Tables {
             if let Some(revoked_at) = found.revoked_at {
                 return Ok(Some(Revocation { generation, revoked_at }));
             }
-            rows.update(&Enrolled { revoked_at: Some(at), ..found })?;
+            rows.update(&Subject { revoked_at: Some(at), ..found })?;
             rows.tell(tenant, Item::Subject(handle))?;
             rows.insert(&TemplateName { tenant, handle, generation })?;
             Ok(Some(Revocation { generation, revoked_at: at }))
@@ -299,7 +223,7 @@ pub trait Subjects: Tables {
                 let Some(found) = found else { return Ok(None) };
                 let bytes: Option<TemplateBytes> = rows.get(&key([&tenant, &handle]))?;
                 if let Some(bytes) = bytes.filter(|bytes| bytes.generation == found.generation) {
-                    return Ok(Some(found.with(bytes.wrapped)));
+                    return Ok(Some(Template { subject: found, wrapped: bytes.wrapped }));
                 }
             }
             Err(rows.foreign(&TemplateBytes::TABLE, "is missing, or another generation's"))
@@ -311,9 +235,7 @@ pub trait Subjects: Tables {
         let (tenant, from) = (*tenant, *from);
         self.look(Call::of(&tenant), move |rows| {
             let values = [tenant.value(), from.value(), Value::limit(count)];
-            let found: Vec<Enrolled> =
-                rows.select("WHERE tenant = $1 AND handle >= $2 ORDER BY handle LIMIT $3", &values)?;
-            Ok(found.into_iter().map(Enrolled::subject).collect())
+            rows.select("WHERE tenant = $1 AND handle >= $2 ORDER BY handle LIMIT $3", &values)
         })
     }
 
@@ -323,7 +245,7 @@ pub trait Subjects: Tables {
         self.change(Call { shreds: true, ..Call::of(&tenant) }, move |rows| {
             let Some(found) = enrolled(rows, &tenant, &handle)? else { return Ok(None) };
             let of = key([&tenant, &handle]);
-            rows.remove::<Enrolled>(&of)?;
+            rows.remove::<Subject>(&of)?;
             rows.remove::<TemplateBytes>(&of)?;
             rows.tell(tenant, Item::Subject(handle))?;
             Ok(Some(found.generation))
@@ -339,16 +261,12 @@ pub trait Subjects: Tables {
 
 impl<T: Tables + ?Sized> Subjects for T {}
 
-fn enrolled(
-    rows: &dyn StoreRows,
-    tenant: &TenantId,
-    handle: &Handle,
-) -> Result<Option<Enrolled>, StoreError> {
+fn enrolled(rows: &dyn StoreRows, tenant: &TenantId, handle: &Handle) -> Result<Option<Subject>, StoreError> {
     rows.get(&key([tenant, handle]))
 }
 
 /// `OldKeys` unless a template under its epoch may be stored, and `Conflict` without a tenant.
-fn check_keys(rows: &dyn StoreRows, template: &Template) -> Result<(), StoreError> {
+fn check_keys(rows: &dyn StoreRows, template: &Subject) -> Result<(), StoreError> {
     let tenant: Option<Tenant> = rows.get(&key([&template.tenant]))?;
     let Some(Tenant { public_key, next_key, deleted_at: None, .. }) = tenant else {
         return Err(StoreError::Conflict);

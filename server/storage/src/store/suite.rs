@@ -56,8 +56,8 @@ pub fn api_key(id: u8) -> ApiKey {
 
 const MODEL: Model = Model::from_bytes([4; 9]).unwrap();
 
-fn template(generation: u32) -> Template {
-    Template {
+fn subject(generation: u32) -> Subject {
+    Subject {
         tenant: T,
         handle: H,
         generation,
@@ -65,10 +65,14 @@ fn template(generation: u32) -> Template {
         model: MODEL,
         epoch: 0,
         wrapped_key: vec![7; 60],
-        wrapped: vec![8; 49_200],
         consent_ref: "form 9".to_owned(),
         created_at: 10,
+        revoked_at: None,
     }
+}
+
+fn template(generation: u32) -> Template {
+    Template { subject: subject(generation), wrapped: vec![8; 49_200] }
 }
 
 fn answer(key: &str) -> Idempotency {
@@ -226,8 +230,10 @@ fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
     store.add_api_key(ApiKey { tenant: W, ..api_key(8) }, note()).unwrap();
     store.publish_root(root(W, 1, 1)).unwrap();
     assert_eq!([store.reserve_generation(&W, &H), store.reserve_generation(&W, &H)], [Ok(1), Ok(2)]);
-    let enrolled =
-        |number| (Template { tenant: W, ..template(number) }, Idempotency { tenant: W, ..answer("w") });
+    let enrolled = |number| {
+        let subject = Subject { tenant: W, ..subject(number) };
+        (Template { subject, ..template(number) }, Idempotency { tenant: W, ..answer("w") })
+    };
     let (template, answer) = enrolled(1);
     store.enrol(template, answer).unwrap();
     store.revoke_subject(&W, &H, 70).unwrap();
@@ -335,17 +341,9 @@ fn policies_are_kept(store: &dyn Store) {
 
 /// With one template, of `H`.
 fn subjects_are_listed(store: &dyn Store) {
-    let subject = |template: &Template| Subject {
-        model: template.model,
-        handle: template.handle,
-        generation: template.generation,
-        consent_ref: template.consent_ref.clone(),
-        created_at: template.created_at,
-        revoked_at: None,
-    };
     let all = store.subjects(&T, &Handle::new([0; 32]), 9).unwrap();
     let own = store.template(&T, &H).unwrap().unwrap();
-    assert_eq!(all, [subject(&own)]);
+    assert_eq!(all, [own.subject]);
     assert_eq!(store.subjects(&T, &H, 9).unwrap(), all);
     assert_eq!(store.subjects(&T, &Handle::new([4; 32]), 9), Ok(vec![]));
     assert_eq!((store.subjects(&U, &H, 9), store.subjects(&T, &H, 0)), (Ok(vec![]), Ok(vec![])));
@@ -476,7 +474,8 @@ fn templates_are_replaced(store: &dyn Store) {
         Ok(vec![name(5), name(6)]),
         "until it is stored the new one is left behind"
     );
-    let new = Template { wrapped: vec![9; 49_200], consent_ref: "form 10".to_owned(), ..template(6) };
+    let subject = Subject { consent_ref: "form 10".to_owned(), ..subject(6) };
+    let new = Template { subject, wrapped: vec![9; 49_200] };
     assert_eq!(
         store.replace_template(new.clone(), from(3), answer("k4")),
         Ok(false),
@@ -607,7 +606,8 @@ fn sqlite_deletion_leaves_no_copy_in_the_files() {
     store.create_tenant(tenant(T), note()).unwrap();
     let mark: Vec<u8> = (0..64_u8).map(|i| i.wrapping_mul(167) ^ 0x5c).collect();
     let generation = store.reserve_generation(&T, &H).unwrap();
-    let marked = Template { wrapped_key: mark.clone(), ..template(generation) };
+    let subject = Subject { wrapped_key: mark.clone(), ..subject(generation) };
+    let marked = Template { subject, ..template(generation) };
     store.enrol(marked, answer("k")).unwrap();
     let present = || {
         std::fs::read_dir(directory.path()).unwrap().any(|file| {

@@ -4,9 +4,9 @@ use super::log::{Cosignature, LogNode, Seal};
 use super::operators::Create;
 use super::records::{
     AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Operator, OperatorToken, PolicyVersion, Root,
-    Session, Tenant,
+    Session, Subject, Tenant,
 };
-use super::subjects::{Enrolled, Generation, TemplateBytes};
+use super::subjects::{Generation, TemplateBytes};
 use super::usage::Usage;
 use crate::table::{Record as _, Table};
 use trefoil_attest::Restoration;
@@ -21,7 +21,7 @@ pub static TABLES: [Table; 21] = [
     Root::TABLE,
     IssuerKey::TABLE,
     Generation::TABLE,
-    Enrolled::TABLE,
+    Subject::TABLE,
     TemplateBytes::TABLE,
     TemplateName::TABLE,
     Session::TABLE,

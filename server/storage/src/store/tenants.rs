@@ -1,10 +1,11 @@
 //! Tenants and what belongs to them as a whole: policies, API keys and their usage, credential roots, keys.
 
 use super::records::{
-    ApiKey, Idempotency, IssuerKey, Operator, OperatorToken, PolicyVersion, Registry, Root, Session, Tenant,
+    ApiKey, Idempotency, IssuerKey, Operator, OperatorToken, PolicyVersion, Registry, Root, Session, Subject,
+    Tenant,
 };
 use super::rows::{Call, Calls, StoreRows, Tables};
-use super::subjects::{Enrolled, Generation, TemplateBytes};
+use super::subjects::{Generation, TemplateBytes};
 use super::usage::{Usage, UsageWrite};
 use super::{Note, StoreError};
 use crate::table::{Column as _, Record as _, Records as _, Value, key};
@@ -161,7 +162,7 @@ pub trait Tenants: Tables {
     fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
         let tenant = *tenant;
         let of_tenant = [
-            Enrolled::TABLE,
+            Subject::TABLE,
             TemplateBytes::TABLE,
             Generation::TABLE,
             Session::TABLE,

@@ -6,6 +6,7 @@
 
 mod codec;
 
+use crate::account_key::{self, AccountKey};
 use crate::credentials::sealed::{self, Cost, SealedError};
 use crate::credentials::{CredentialError, CredentialFile, IssuerKeyId, RootStatement};
 use crate::{Holder, HolderError, HolderSession, Membership, OpenRequest};
@@ -139,6 +140,23 @@ impl Wallet {
     /// The holder at this tenant: what enrolments and requests name.
     pub fn handle(&self, tenant: &TenantId) -> Hex<32> {
         Hex(handle(&self.secret, tenant).to_bytes())
+    }
+
+    /// The key with which this wallet signs for its account with `audience`.
+    pub fn account_key(&self, tenant: &TenantId, audience: &str) -> AccountKey {
+        AccountKey::of(&self.secret, tenant, audience)
+    }
+
+    /// For a relying party that keeps the account and key of this wallet: those of `next` in their place, signed by both keys. What
+    /// `trefoil_attest::verify_succession` reads.
+    pub fn succession(
+        &self,
+        next: &Wallet,
+        tenant: &TenantId,
+        audience: &str,
+        rng: &mut (impl CryptoRng + ?Sized),
+    ) -> Vec<u8> {
+        account_key::succession([&self.secret, &next.secret], tenant, audience, rng)
     }
 
     /// The credentials.

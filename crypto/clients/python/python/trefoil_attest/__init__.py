@@ -26,6 +26,7 @@ from ._native import (
     verify_consistency,
     verify_same_log,
     verify_seal,
+    verify_succession,
     verify_with_seal,
 )
 
@@ -50,5 +51,6 @@ __all__ = [
     "verify_consistency",
     "verify_same_log",
     "verify_seal",
+    "verify_succession",
     "verify_with_seal",
 ]

@@ -44,6 +44,7 @@ class Policy:
         *,
         tenant: bytes | None = None,
         account: bytes | None = None,
+        account_key: bytes | None = None,
         request_digest: bytes | None = None,
         decision: Literal["match", "any"] = "match",
         probe_mode: Literal["plain", "shared"] | None = None,
@@ -79,6 +80,7 @@ class Statement:
 class Verified:
     statement: Statement
     statement_digest: bytes
+    account_key: bytes | None
     leaf_index: int
     seal_number: int
     sealed_at: int
@@ -108,6 +110,7 @@ def verify_change(receipt: bytes, trust_root: TrustRoot, tenant: bytes | None, n
 def consent_digest(reference: str) -> bytes: ...
 def verify(attestation: bytes, policy: Policy, now: float) -> Verified: ...
 def verify_with_seal(attestation: bytes, seal: Seal, policy: Policy, now: float) -> Verified: ...
+def verify_succession(succession: bytes, account: bytes, account_key: bytes) -> tuple[bytes, bytes]: ...
 def verify_seal(seal: Seal, trust_root: TrustRoot) -> None: ...
 def compare(
     one: Verified, other: Verified

@@ -50,9 +50,10 @@ export interface LoginOutcomes {
   readonly turned_away: number;
 }
 
-/** How the logins of a tenant ended lately. */
+/** How the logins of a tenant ended lately; of a tenant with two models, those with one of them. */
 export interface TenantLogins {
   readonly tenant: string;
+  readonly model: string | null;
   readonly hour: LoginOutcomes;
   readonly day: LoginOutcomes;
   readonly model_refuses: number | null;

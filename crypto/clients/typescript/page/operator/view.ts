@@ -204,23 +204,23 @@ function refusalRows(before: Status, now: Status): HTMLElement[] {
   return [rows.length > 0 ? table("Refusals and faults by code", heads, rows) : element("p", "Nothing was refused.", "empty")];
 }
 
-/** How the logins of each tenant ended, where it had any today. */
+/** How the logins of each tenant, and with each of two models, ended, where there were any today. */
 function tenantLogins(now: Status): HTMLElement[] {
   const rows = now.tenants
     .filter(({ day }) => day.matched + day.not_matched + day.turned_away > 0)
-    .map(({ tenant, hour, day, model_refuses }) => {
+    .map(({ tenant, model, hour, day, model_refuses }) => {
       const both = (count: (of: LoginOutcomes) => number): string => `${whole(count(hour))} / ${whole(count(day))}`;
       const refused = (of: LoginOutcomes): number => of.not_matched + of.turned_away;
       const part = (of: LoginOutcomes): string => (refused(of) > 0 ? percent(refused(of) / (of.matched + refused(of))) : "0 %");
-      const model = model_refuses === null ? "not known" : percent(model_refuses);
+      const expected = model_refuses === null ? "not known" : percent(model_refuses);
       return [
-        named(now, tenant),
+        named(now, tenant) + (model === null ? "" : `, model ${model}`),
         both(({ matched }) => matched),
         both(({ not_matched }) => not_matched),
         both(({ locked_out }) => locked_out),
         both(({ turned_away }) => turned_away),
         `${part(hour)} / ${part(day)}`,
-        model,
+        expected,
       ];
     });
   const heads = ["Tenant", "Matched", "No match", "Of these without an attempt left", "Turned away", "Refused", "Expected of its model"];

@@ -90,13 +90,13 @@ export class Proof {
     if (!isBytes(envelope)) throw new TypeError("a proof envelope is bytes");
     const bytes = new Uint8Array(envelope);
     const magic = String.fromCharCode(...bytes.subarray(0, 8));
-    if (magic !== "TFP1TFS1") {
+    if (magic !== "TFP3TFS1") {
       throw new TypeError("not a proof envelope; `trefoil wallet prove --output FILE` writes one");
     }
     const statement = bytes.subarray(4, 4 + STATEMENT_BYTES);
     const audienceAt = 5 + STATEMENT_BYTES;
     const keyAt = audienceAt + (bytes[audienceAt - 1] ?? 0);
-    const proofAt = keyAt + 32 + 4 + 4;
+    const proofAt = keyAt + 32 + 32 + 4 + 4;
     const view = new DataView(bytes.buffer);
     if (bytes.length < proofAt || bytes.length - proofAt !== view.getUint32(proofAt - 4, true)) {
       throw new TypeError("the proof envelope is cut off, or something follows it");

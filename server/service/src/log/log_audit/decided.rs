@@ -128,7 +128,7 @@ impl Decided {
     ) -> Result<(), AuditError> {
         let refused = |cause: String| AuditError::Attestation { name: name.to_owned(), cause };
         let no_attestation = |cause| AuditError::Source(format!("{name}: {cause}"));
-        let Attestation { statement, leaf_index, tree_size, path, evidence } =
+        let Attestation { statement, leaf_index, tree_size, path, evidence, .. } =
             Attestation::decode(bytes).map_err(no_attestation)?;
         if Change::decode(statement).is_ok() {
             return Ok(());

@@ -68,7 +68,8 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
     let leaf = trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes);
     let path = CredentialTree::from_leaves(&[leaf]).unwrap().path(0).unwrap();
     let witness = Witness { secret, attributes, index: 0, path };
-    let session_key = SessionKey::from_bytes([key; 32]);
+    let (session_key, account_key) =
+        (SessionKey::from_bytes([key; 32]), trefoil_types::AccountKeyId::new([0; 32]));
     let statement = witness.statement(&SessionClaim {
         circuit: Circuit::Cred2,
         tenant: TenantId::new([tenant; 16]),
@@ -78,10 +79,11 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
         level: 2,
         policy_id: 1,
         key_commitment: &session_key.commitment(),
+        account_key,
     });
     let proof = trefoil_zkp::prove(&witness, &statement, &mut rng).unwrap();
     let audience = "shop.example".to_owned();
-    Arc::new(ProofEnvelope { statement, audience, session_key, policy_id: 1, proof })
+    Arc::new(ProofEnvelope { statement, audience, session_key, account_key, policy_id: 1, proof })
 }
 
 /// Another caller with each call, so that none reaches its quota.

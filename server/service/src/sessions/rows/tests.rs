@@ -42,6 +42,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
         in_flight: Arc::default(),
         ahead: Arc::default(),
         sources: Arc::default(),
+        ended: Arc::default(),
         verdicts: Arc::new(Verdicts::new(VerdictCacheConfig { capacity: 1, sampling: Sampling::default() })),
     }
 }

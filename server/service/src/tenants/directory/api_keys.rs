@@ -5,7 +5,7 @@ use crate::limits::distinct_failures::DistinctFailures;
 use crate::refused::Refused;
 use crate::tenants::notes::{By, Noted};
 use crate::tenants::tenant::{Scope, Scopes, Tenant};
-use crate::tenants::usage::KeyUses;
+use crate::tenants::usage::Uses;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -38,7 +38,7 @@ pub struct Known {
     /// Its public part.
     pub id: ApiKeyId,
     /// Counts its uses.
-    pub uses: Arc<KeyUses>,
+    pub uses: Arc<Uses>,
     /// What its subjects did.
     pub failures: Arc<DistinctFailures>,
 }
@@ -64,7 +64,7 @@ pub(super) struct HeldKey {
     /// What its subjects did.
     failures: Arc<DistinctFailures>,
     /// Its uses.
-    uses: Arc<KeyUses>,
+    uses: Arc<Uses>,
 }
 
 impl AsRef<store::ApiKey> for HeldKey {
@@ -151,7 +151,7 @@ impl Directory {
     }
 
     /// The uses of each API key since the process began.
-    pub(crate) fn uses(&self) -> Vec<(TenantId, ApiKeyId, Arc<KeyUses>)> {
+    pub(crate) fn uses(&self) -> Vec<(TenantId, ApiKeyId, Arc<Uses>)> {
         let snapshot = self.snapshot.load();
         let keys = snapshot.api_keys.values();
         keys.map(|key| (key.record.tenant, key.record.id, Arc::clone(&key.uses))).collect()
@@ -241,18 +241,6 @@ impl Directory {
         let own =
             snapshot.api_keys.values().filter(|key| tenant.is_none_or(|tenant| key.record.tenant == *tenant));
         own.map(|key| key.failures.refused()).sum::<u64>() + self.refused_for_source(tenant)
-    }
-
-    /// The same of each tenant that has any.
-    pub(crate) fn turned_away(&self) -> BTreeMap<TenantId, u64> {
-        let snapshot = self.snapshot.load();
-        let keys = snapshot.api_keys.values().map(|key| (key.record.tenant, key.failures.refused()));
-        let sources = snapshot.tenants.values().map(|own| (own.id, own.sources.refused()));
-        let mut sums = BTreeMap::new();
-        keys.chain(sources).filter(|(_, count)| *count > 0).for_each(|(tenant, count)| {
-            *sums.entry(tenant).or_default() += count;
-        });
-        sums
     }
 
     /// Those refused because too many different subjects failed from their source.

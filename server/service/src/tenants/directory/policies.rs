@@ -4,6 +4,7 @@ use super::Directory;
 use crate::refused::Refused;
 use crate::tenants::notes::{By, Noted};
 use crate::tenants::tenant::{POLICY_ID, Policy, Tenant, policy};
+use std::sync::Arc;
 use std::time::Duration;
 use trefoil_attest::{What, policy_digest};
 use trefoil_storage::store::fleet::{Fleet, Right, Work};
@@ -83,7 +84,12 @@ impl Directory {
             }
             (noted, _) => noted?,
         };
-        self.publish(Tenant { policy: policy.clone(), policy_version: version, ..Tenant::clone(&current) });
+        self.publish(Tenant {
+            policy: policy.clone(),
+            policy_version: version,
+            ended: Arc::default(),
+            ..Tenant::clone(&current)
+        });
         Ok((PolicyVersion { version, made_at: now, policy }, noted))
     }
 

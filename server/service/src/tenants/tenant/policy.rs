@@ -47,6 +47,12 @@ fn models(policy: &Policy) -> impl Iterator<Item = Calibrated> {
     })
 }
 
+/// Whether a template of this model is of the `previous` one.
+pub(crate) fn is_previous(policy: &Policy, of: &Model) -> bool {
+    let previous = policy.previous.as_ref();
+    previous.is_some_and(|it| Model::of(&it.embedder, it.dimension as usize) == Some(*of))
+}
+
 /// The models of `present` that `new` has no more, with their names.
 pub(crate) fn dropped(present: &Policy, new: &Policy) -> impl Iterator<Item = (Model, String)> {
     let kept: Vec<Model> = models(new).map(|calibrated| calibrated.model).collect();

@@ -1,4 +1,4 @@
-//! The counts of one API key.
+//! The counts of one API key, or of one model of a tenant.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thread_local::ThreadLocal;
@@ -17,15 +17,15 @@ pub enum Used {
     Refused,
 }
 
-/// The counts of one API key since the process began.
+/// The counts of one API key since the process began, or of a model since the tenant's policy changed.
 #[derive(Default)]
-pub struct KeyUses {
+pub struct Uses {
     own: ThreadLocal<[AtomicU64; 4]>,
     /// The counts in the store. The task that stores them is the only writer.
     stored: [AtomicU64; 4],
 }
 
-impl KeyUses {
+impl Uses {
     /// Counts one.
     pub fn count(&self, used: Used) {
         let cell = &self.own.get_or_default()[used as usize];
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn threads_count_apart_and_what_is_stored_is_not_stored_again() {
-        let uses = KeyUses::default();
+        let uses = Uses::default();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {

@@ -11,10 +11,8 @@ pub(super) fn templates_are_renewed(store: &dyn Store) {
     assert_eq!(store.reserve_renewal(&U, &H), Err(StoreError::Conflict));
     assert_eq!(store.reserve_renewal(&T, &H), Ok(3));
     let renewed = |consent: &str| Template {
-        epoch: 1,
+        subject: Subject { epoch: 1, consent_ref: consent.to_owned(), ..subject(3) },
         wrapped: vec![9; 49_200],
-        consent_ref: consent.to_owned(),
-        ..template(3)
     };
     assert_eq!(store.renew_template(renewed(""), 1), Ok(false), "not the generation that it is");
     assert_eq!(store.renew_template(renewed(""), 2), Ok(true));
@@ -35,7 +33,10 @@ pub(super) fn templates_are_renewed(store: &dyn Store) {
 pub(super) fn old_keys_take_no_template(store: &dyn Store) {
     const W: TenantId = TenantId::new([9; 16]);
     let key = |epoch: u32| [&[0][..], &epoch.to_le_bytes(), &[4; 32]].concat();
-    let of = |generation, epoch| Template { tenant: W, epoch, ..template(generation) };
+    let of = |generation, epoch| Template {
+        subject: Subject { tenant: W, epoch, ..subject(generation) },
+        ..template(generation)
+    };
     let under = |name: &str| Idempotency { tenant: W, ..answer(name) };
     store.create_tenant(tenant(W), note()).unwrap();
     let mut generation = store.reserve_generation(&W, &H).unwrap();

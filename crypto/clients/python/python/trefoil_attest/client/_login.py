@@ -119,13 +119,13 @@ class Proof:
     @staticmethod
     def decode(envelope: bytes) -> Proof:
         """Reads the layout. The service verifies the proof itself."""
-        if envelope[:8] != b"TFP1TFS1":
+        if envelope[:8] != b"TFP3TFS1":
             raise ValueError("not a proof envelope; `trefoil wallet prove --output FILE` writes one")
         statement = envelope[4 : 4 + STATEMENT_BYTES]
         length = envelope[4 + STATEMENT_BYTES] if len(envelope) > 4 + STATEMENT_BYTES else 0
         audience_at = 5 + STATEMENT_BYTES
         key_at = audience_at + length
-        proof_at = key_at + 32 + 4 + 4
+        proof_at = key_at + 32 + 32 + 4 + 4
         if len(envelope) < proof_at or len(envelope) - proof_at != int.from_bytes(envelope[proof_at - 4 : proof_at], "little"):
             raise ValueError("the proof envelope is cut off, or something follows it")
         return Proof(

@@ -226,7 +226,9 @@ fn world(statement: &Statement<'_>) -> World {
     let path = tree.path(0).unwrap();
     let full = seal.attestation(&statement, 0, &path);
     let evidence = Evidence::Compact(seal.reference());
-    let compact = Attestation { statement: &statement, leaf_index: 0, tree_size: 2, path, evidence }.encode();
+    let compact =
+        Attestation { statement: &statement, leaf_index: 0, tree_size: 2, path, evidence, device: None }
+            .encode();
     World { trust_root, seal, full, compact }
 }
 
