@@ -64,11 +64,21 @@ impl Shop {
         for nonces in nonces.chunks(64) {
             join_all(nonces.iter().map(async |&nonce| {
                 let handle = 1 + (nonce % u64::from(PEOPLE)) as u8;
-                let mut request = self.app.request(handle, &face(handle.into()), nonce);
-                if nonce % 50 != 0 {
-                    request.attestation = AttestationForm::Compact;
-                }
-                let answer = self.app.send(&request).await.matches();
+                let own = face(handle.into());
+                let mut replies = (0..).map(async |again| {
+                    let mut request = self.app.request(handle, &own, nonce + (again << 32));
+                    if nonce % 50 != 0 {
+                        request.attestation = AttestationForm::Compact;
+                    }
+                    self.app.send(&request).await
+                });
+                let answer = loop {
+                    let reply = replies.next().unwrap().await;
+                    // A connection to a key-holder that was killed may be noticed only by its use.
+                    if reply.status != 503 {
+                        break reply.matches();
+                    }
+                };
                 self.evidence.keep(&nonce.to_string(), &answer.attestation.unwrap().0);
             }))
             .await;
