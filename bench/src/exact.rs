@@ -1,7 +1,7 @@
 //! Every probe of an embedding set against every template, encrypted, compared with arithmetic in the clear.
 //!
 //! Templates are enrolled as the service enrols them, 32 to a batch in 32 lanes; every probe is matched against every batch.
-//! Probes in the clear go through the roles of the service; shared probes through the same arithmetic alone. In the former, each job is opened twice: by the key-holder, which gives one bit per lane, and by [`opener`], which
+//! Probes in the clear go through the roles of the service; shared probes, and a quorum of key-holders, through the same arithmetic alone. In the former, each job is opened twice: by the key-holder, which gives one bit per lane, and by [`opener`], which
 //! gives the scores. The matrix of scores must equal that of plain arithmetic bit for bit, and the bits must be those
 //! that the scores imply.
 
@@ -51,6 +51,9 @@ pub(crate) struct Exact {
     /// How probes arrive: plain, in the clear with a key per template, or shared, in two shares under one key per tenant
     #[arg(long, value_parser = mode, default_value = "plain")]
     mode: ProbeMode,
+    /// Three key-holders in place of one, each with two of three pieces of every key
+    #[arg(long, conflicts_with = "mode")]
+    quorum: bool,
     /// Folder of the sets [default: bench/data of the source tree]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -101,11 +104,12 @@ pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
         .map_err(|error| Failure::usage(format!("an embedding cannot be quantised: {error}")))?;
     let started = Instant::now();
     let (encrypted, bits_wrong) = match mode {
+        _ if args.quorum => (by_roles::compare_in_pieces(&trials, workers, tier)?, None),
         ProbeMode::Plain => {
             let (scores, wrong) = Enrolment::new(&trials)?.compare(&trials, workers, tier)?;
             (scores, Some(wrong))
         }
-        // This mode has scores but no decisions; the roles' tests cover its decisions.
+        // These have scores but no decisions; the roles' tests cover its decisions.
         ProbeMode::Shared => (by_roles::compare(&trials, workers, tier)?, None),
     };
     let seconds = started.elapsed().as_secs_f64();
@@ -122,7 +126,7 @@ pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
         "sha256": sha256, "expected": reference, "equal": equal,
         "plain_sha256": plain_sha256, "equal_to_plain": sha256 == plain_sha256,
         "threshold": THRESHOLD, "decisions_wrong": bits_wrong,
-        "mode": mode.name(), "jobs": jobs, "seconds": rounded(seconds), "workers": workers, "tier": tier.name(),
+        "mode": mode.name(), "quorum": args.quorum, "jobs": jobs, "seconds": rounded(seconds), "workers": workers, "tier": tier.name(),
     });
     let verdict = match (&problem, equal) {
         (Some(problem), _) => format!("WRONG: {problem}"),

@@ -24,9 +24,11 @@ fn dlib_scores_equal_their_references_on_every_tier() {
 }
 
 #[test]
-fn dlib_scores_of_shared_probes_equal_their_reference() {
-    let of = right("exact --set lfw_dlib128 --mode shared --workers 2");
-    assert_eq!((of.at("/equal"), of.at("/equal_to_plain")), (&true.into(), &true.into()));
+fn dlib_scores_of_shared_probes_and_of_three_key_holders_equal_their_reference() {
+    for how in ["--mode shared", "--quorum"] {
+        let of = right(&format!("exact --set lfw_dlib128 {how} --workers 2"));
+        assert_eq!((of.at("/equal"), of.at("/equal_to_plain")), (&true.into(), &true.into()), "{how}");
+    }
 }
 
 #[test]
