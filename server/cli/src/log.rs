@@ -204,7 +204,7 @@ impl Audit {
             return Err((format!("{}; --no-restores refuses that", restoration(restored)), INVALID));
         }
         let (told, later) = match self.jobs.are_given() {
-            true => self.jobs.look(decided, (source.as_ref(), &trust_root), &head)?,
+            true => self.jobs.look(decided, &trust_root, &head)?,
             false => (Vec::new(), 0),
         };
         if let Some(path) = &self.head {

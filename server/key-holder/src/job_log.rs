@@ -34,7 +34,7 @@ pub(crate) use entry::matched;
 pub use error::JobLogError;
 pub(crate) use head::HEAD_FILE;
 pub use head::SignedHead;
-pub use head::{check, read};
+pub use head::read;
 
 use crate::vault::VAULT_FILE;
 use aws_lc_rs::hmac;

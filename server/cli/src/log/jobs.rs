@@ -3,7 +3,7 @@
 use super::{Failure, INVALID, failed, named, undecided};
 use std::path::PathBuf;
 use trefoil_attest::TrustRoot;
-use trefoil_service::log::log_audit::{Decided, Head, Source};
+use trefoil_service::log::log_audit::{Decided, Head};
 use trefoil_service::time;
 
 /// Most made-up matches that are named.
@@ -15,8 +15,8 @@ pub(super) struct JobLogs {
     #[arg(long, value_name = "DIR", requires = "jobs")]
     attestations: Option<PathBuf>,
     /// A key-holder's job log, from its operator: its data directory, or a copy of its jobs.head and then its jobs-*.log. Of three key-holders
-    /// give two or three.
-    #[arg(long, value_name = "DIR")]
+    /// give two or three. The audit begins at the first seal.
+    #[arg(long, value_name = "DIR", conflicts_with = "head")]
     jobs: Vec<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ impl JobLogs {
     pub(super) fn look(
         &self,
         mut decided: Decided,
-        (source, trust_root): (&dyn Source, &TrustRoot),
+        trust_root: &TrustRoot,
         head: &Head,
     ) -> Result<(Vec<String>, usize), Failure> {
         let mut files = Vec::new();
@@ -44,7 +44,7 @@ impl JobLogs {
         for path in &files {
             let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
             let name = path.display().to_string();
-            decided.attestation(&name, &bytes, (source, trust_root), &head.restorations).map_err(failed)?;
+            decided.attestation(&name, &bytes, trust_root, &head.restorations).map_err(failed)?;
         }
         let logs = self.jobs.iter().map(|path| decided.jobs(path)).collect::<Result<Vec<_>, _>>();
         let logs = logs.map_err(failed)?;

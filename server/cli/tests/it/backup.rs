@@ -469,7 +469,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let told = auditor.passes(&data);
     assert!(told.contains("an older copy of the vault of key-holder 1 was taken, 1 times in all"), "{told}");
     assert!(!told.contains("restored: "), "{told}");
-    trefoil_key_holder::job_log::check(&keys).unwrap();
+    trefoil_key_holder::job_log::read(&keys, &mut |_, _| ()).unwrap();
 }
 
 /// The first seal that shows a restored vault: the gateway looks once a second.

@@ -98,14 +98,6 @@ pub fn read(
     }
 }
 
-/// As [`read`]; the end of the log.
-///
-/// # Errors
-/// As [`read`].
-pub fn check(directory: &Path) -> Result<Head, JobLogError> {
-    read(directory, &mut |_, _| ()).map(|(end, _)| end)
-}
-
 /// Signs heads.
 pub(super) struct Signer(PqdsaKeyPair);
 

@@ -2,6 +2,10 @@
 
 use super::*;
 
+fn check(directory: &Path) -> Result<Head, JobLogError> {
+    read(directory, &mut |_, _| ()).map(|(end, _)| end)
+}
+
 fn entry(op: &str) -> Entry {
     Entry {
         op: op.to_owned(),

@@ -1,6 +1,6 @@
 //! Backups of a running key-holder, and `kill -9` of one at random moments under load.
 
-use crate::world::{Gateway, House, PATIENCE, TENANT, lenient};
+use crate::world::{Gateway, House, PATIENCE, TENANT, end_of_log, lenient};
 use rand::RngExt as _;
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use trefoil_host::backup::{BackupError, Manifest, Passphrase};
 use trefoil_key_holder::backup::{self, VAULT};
-use trefoil_key_holder::job_log;
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, KeyHolderError, KeyHolding as _, Lane, TemplateName,
     split,
@@ -82,7 +81,7 @@ fn a_backup_under_load_is_restored_with_what_was_acknowledged_and_counts_as_olde
         running.kill();
         std::fs::rename(house.data(), house.folder.path().join(format!("lost-{round}"))).unwrap();
         restore(&to, &house.data()).unwrap();
-        let lines = job_log::check(&house.data()).unwrap();
+        let lines = end_of_log(&house.data());
         running = house.start();
         gateway.remote.wait_until_ready(Instant::now() + PATIENCE).unwrap();
         let after = gateway.remote.status().unwrap().vaults[0].unwrap();
@@ -207,7 +206,7 @@ fn a_key_holder_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged(
         gateway.remote.wait_until_ready(Instant::now() + PATIENCE).unwrap();
     }
     running.kill();
-    let log = job_log::check(&house.data()).unwrap();
+    let log = end_of_log(&house.data());
     let vault = rusqlite::Connection::open(house.data().join("vault.sqlite")).unwrap();
     let mut names = vault.prepare("SELECT handle, generation FROM subjects").unwrap();
     let there: HashSet<(Handle, u32)> = names

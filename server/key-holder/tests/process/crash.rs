@@ -1,6 +1,6 @@
 //! `kill -9` at any moment: nothing is accepted without a decision, and no counted failure is forgotten.
 
-use crate::world::{Gateway, House, PATIENCE, TENANT, face_of, lenient, matcher, model, named};
+use crate::world::{Gateway, House, PATIENCE, TENANT, end_of_log, face_of, lenient, matcher, model, named};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::fs::Permissions;
@@ -8,7 +8,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
-use trefoil_key_holder::job_log;
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Enrolment, KeyHolderError, KeyHolding as _, Lane, MatchJob, Model, split,
     unblind,
@@ -122,7 +121,7 @@ fn under_load_a_kill_refuses_and_a_restart_recovers() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     drop(running);
     let decided = decided.load(Ordering::Relaxed);
-    assert!(job_log::check(&house.data()).unwrap().next >= decided as u64);
+    assert!(end_of_log(&house.data()).next >= decided as u64);
     let lines = lines_with(&house, "\"outcome\":\"decided\"");
     assert!(lines >= decided, "{decided} accepted, of which {lines} were decided");
     assert_eq!(lines_with(&house, &hex::encode(TENANT)), lines + 33);
@@ -203,6 +202,6 @@ fn an_older_vault_under_a_newer_log_is_refused_or_taken_by_name() {
     running.kill();
     let log = std::fs::read_to_string(house.data().join("jobs-0000000000000000.log")).unwrap();
     assert_eq!(log.matches("\"op\":\"accept-older-vault\"").count(), 1);
-    job_log::check(&house.data()).unwrap();
+    end_of_log(&house.data());
     house.start();
 }

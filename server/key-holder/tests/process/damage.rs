@@ -1,12 +1,11 @@
 //! Whatever happens to a file of the data directory: a key-holder starts with everything that it acknowledged, or says which file is
 //! wrong and what cures it.
 
-use crate::world::{Gateway, House, lenient};
+use crate::world::{Gateway, House, end_of_log, lenient};
 use rusqlite::types::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use trefoil_key_holder::job_log;
 use trefoil_matching::KeyHolding as _;
 use trefoil_testing::{copy, damage, rows, volume};
 
@@ -89,7 +88,7 @@ fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
         copy(&whole, &look);
         rows(&look.join("vault.sqlite"))
     };
-    let head = job_log::check(&whole).unwrap();
+    let head = end_of_log(&whole);
 
     let files: Vec<PathBuf> = fs::read_dir(&whole).unwrap().map(|entry| entry.unwrap().path()).collect();
     let spared = |name: &str| {
@@ -121,7 +120,7 @@ fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
                 None => {
                     harmless += 1;
                     assert_eq!(rows(&data.join("vault.sqlite")), held, "{name}, {kind}: something is lost");
-                    let now = job_log::check(&data).unwrap();
+                    let now = end_of_log(&data);
                     assert!(now.next >= head.next, "{name}, {kind}");
                 }
             }

@@ -1,10 +1,9 @@
 //! A disk without room, as far as a process can tell: no file of a key-holder may grow beyond what its job log has.
 
 use crate::three::{Gateway, KeyHolders};
-use crate::world::{self, House, PROGRAM, Running, lenient};
+use crate::world::{self, House, PROGRAM, Running, end_of_log, lenient};
 use std::path::Path;
 use std::process::Command;
-use trefoil_key_holder::job_log;
 use trefoil_matching::{KeyHolderError, KeyHolding as _};
 
 /// The program with SIGXFSZ ignored: a full disk, which the size limit stands for, only gives an error.
@@ -46,7 +45,7 @@ fn one_of_three_without_room_is_silent_and_named_and_decides_again_when_it_has_s
     gateway.logins(8..12);
     holders.iter_mut().for_each(Running::kill);
     for seat in 1..=3 {
-        job_log::check(&seats.data(seat)).unwrap();
+        end_of_log(&seats.data(seat));
     }
 }
 
@@ -67,7 +66,7 @@ fn a_key_holder_without_room_decides_nothing_and_then_again() {
     bound(&running, "unlimited");
     assert_eq!(gateway.decide(&gateway.honest(6)).unwrap(), 0b1111);
     running.kill();
-    job_log::check(&house.data()).unwrap();
+    end_of_log(&house.data());
 }
 
 /// Claim V13.
@@ -97,5 +96,5 @@ fn below_the_low_water_mark_a_key_holder_decides_nothing_and_deletes() {
     assert!(matches!(&refused, Err(KeyHolderError::UnknownSubjects(_))), "{refused:?}");
     drop(remote);
     running.kill();
-    job_log::check(&house.data()).unwrap();
+    end_of_log(&house.data());
 }

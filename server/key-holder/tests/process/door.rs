@@ -1,8 +1,8 @@
 //! Which clients are let in, and what they may do.
 
 use crate::world::{
-    EMBEDDER, Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, model, named, now,
-    under,
+    EMBEDDER, Gateway, House, PATIENCE, Running, TENANT, end_of_log, face, frame, handle, lenient, model,
+    named, now, under,
 };
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trefoil_host::identity::Fingerprint;
 use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
-use trefoil_key_holder::{Bounds, Remote, job_log, tls};
+use trefoil_key_holder::{Bounds, Remote, tls};
 use trefoil_matching::{
     DecisionPolicy, Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, Model, ProbeJob,
     Renewal, Reply, Request, SealedFor, SealedProbe, Share, Status, blind, split,
@@ -213,10 +213,10 @@ fn a_tenant_of_another_gateway_looks_like_none() {
 
     // The owner is remembered, and everything is in the log, which verifies.
     running.kill();
-    let head = job_log::check(&house.data()).unwrap();
+    let head = end_of_log(&house.data());
     let running = house.start();
     unknown(running.connected(house.identity("other")).decide(job.clone()).map(drop));
-    assert!(job_log::check(&house.data()).unwrap().next > head.next);
+    assert!(end_of_log(&house.data()).next > head.next);
     let shown = house.command(&["check-log"], &[]);
     assert!(String::from_utf8(shown.stdout).unwrap().contains("lines, head"));
 }

@@ -1,9 +1,10 @@
 //! Bytes that are no request are refused, use bounded memory, and do not affect other clients.
 
-use crate::world::{DECIDE, DECIDE_SEAT, Gateway, House, Raw, frame, frame_of, frame_with, lenient, named};
+use crate::world::{
+    DECIDE, DECIDE_SEAT, Gateway, House, Raw, end_of_log, frame, frame_of, frame_with, lenient, named,
+};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
-use trefoil_key_holder::job_log;
 use trefoil_matching::{KeyHolderError, MatchJob, Reply, Request};
 
 /// The answer to bytes that are no request.
@@ -39,7 +40,7 @@ fn what_is_no_request_is_answered_once_and_hung_up_on() {
         assert!(is_not_understood(&mut raw), "{:?}", &bytes[..5]);
         assert!(raw.is_closed());
     }
-    let lines = job_log::check(&house.data()).unwrap().next;
+    let lines = end_of_log(&house.data()).next;
     assert_eq!(lines, bad.len() as u64, "each is on record");
 }
 
@@ -48,7 +49,7 @@ fn truncated_requests_are_not_carried_out() {
     let house = House::new("kill");
     let running = house.start();
     let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 2);
-    let lines = job_log::check(&house.data()).unwrap().next;
+    let lines = end_of_log(&house.data()).next;
     let job = frame_with(DECIDE, &gateway.honest(1).to_bytes());
     let shred = frame(&Request::Shred(named(0, 0)));
     for whole in [&job, &shred] {
@@ -60,7 +61,7 @@ fn truncated_requests_are_not_carried_out() {
         }
     }
     assert_eq!(gateway.decide(&gateway.honest(2)).unwrap(), 0b11, "nobody was shredded");
-    assert_eq!(job_log::check(&house.data()).unwrap().next, lines + 1, "and nothing else was carried out");
+    assert_eq!(end_of_log(&house.data()).next, lines + 1, "and nothing else was carried out");
 }
 
 #[test]

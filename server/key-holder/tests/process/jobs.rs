@@ -1,6 +1,6 @@
 //! Jobs that no honest matcher sends, against the process: none is answered with a decision.
 
-use crate::world::{DECIDE, Gateway, House, Mode, TENANT, face, frame_with, lenient};
+use crate::world::{DECIDE, Gateway, House, Mode, TENANT, end_of_log, face, frame_with, lenient};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use trefoil_key_holder::job_log::{self, Entry};
@@ -234,7 +234,7 @@ fn the_head_that_a_gateway_sees_is_signed_within_seconds_and_at_a_clean_stop() {
     let mut running = house.start();
     let gateway = Gateway::new(&running, house.gateway(), lenient(15_000), 1);
     gateway.decide(&gateway.honest(1)).unwrap();
-    let written = job_log::check(&house.data()).unwrap().next;
+    let written = end_of_log(&house.data()).next;
     // Each question is a line too.
     let seen = loop {
         let head = gateway.remote.status().unwrap().jobs[0];

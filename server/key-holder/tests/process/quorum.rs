@@ -2,13 +2,13 @@
 
 use crate::three::{Gateway, KeyHolders, expected};
 use crate::world::{
-    DECIDE_SEAT, House, PROGRAM, Running, TENANT, frame_of, frame_with, lenient, matcher, model, named, under,
+    DECIDE_SEAT, House, PROGRAM, Running, TENANT, end_of_log, frame_of, frame_with, lenient, matcher, model,
+    named, under,
 };
 use std::process::Command;
 use std::sync::Arc;
 use trefoil_host::identity::Identity;
 use trefoil_key_holder::clients::{Clients, Right};
-use trefoil_key_holder::job_log;
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{
     Enrolment, KeyHolder, KeyHolderError, KeyHolding as _, KeyStructure, MemoryVault, PublicKey, Reply,
@@ -84,7 +84,7 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     gateway.quorum.enrol(enrolment).unwrap();
     for (seat, holder) in (1..).zip(&mut holders) {
         holder.kill();
-        job_log::check(&seats.data(seat)).unwrap();
+        end_of_log(&seats.data(seat));
     }
 }
 

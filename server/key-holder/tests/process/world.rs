@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trefoil_host::identity::Identity;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
+use trefoil_key_holder::job_log::{Head, read};
 use trefoil_key_holder::{Address, Bounds, Remote, tls};
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, Handle, KeyHolderError, KeyHolding as _,
@@ -116,6 +117,11 @@ impl House {
         let file = |what: &str| self.data().join(format!("operator-{what}.pem"));
         Identity::read(&file("certificate"), &file("private-key")).unwrap()
     }
+}
+
+/// The end of a job log, all of whose lines follow on.
+pub(crate) fn end_of_log(data: &Path) -> Head {
+    read(data, &mut |_, _| ()).unwrap().0
 }
 
 impl Running {

@@ -9,14 +9,13 @@
 //! use to a service: no relying party accepts it.
 
 use super::error::AuditError;
-use super::{Source, fetch};
 use crate::time;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use trefoil_attest::tree::{Hash, verify_inclusion};
 use trefoil_attest::{
-    Attestation, CLOCK_SKEW_SECONDS_MAX, Change, Decision, Evidence, JobsHead, LogEntry, Restoration,
-    SealHeader, Statement, TrustRoot, statement_digest, verify_seal,
+    Attestation, CLOCK_SKEW_SECONDS_MAX, Change, Decision, Evidence, JobsHead, Restoration, SealHeader,
+    Statement, TrustRoot, statement_digest, verify_seal,
 };
 use trefoil_key_holder::job_log::{Entry, Head, JobLogError, SignedHead, read};
 
@@ -123,10 +122,10 @@ impl Decided {
         &mut self,
         name: &str,
         bytes: &[u8],
-        (source, trust_root): (&dyn Source, &TrustRoot),
+        trust_root: &TrustRoot,
         restorations: &[Restoration],
     ) -> Result<(), AuditError> {
-        let refused = |cause: String| AuditError::Attestation { name: name.to_owned(), cause };
+        let refused = |cause: String| AuditError::Other { name: name.to_owned(), cause };
         let no_attestation = |cause| AuditError::Source(format!("{name}: {cause}"));
         let Attestation { statement, leaf_index, tree_size, path, evidence, .. } =
             Attestation::decode(bytes).map_err(no_attestation)?;
@@ -143,16 +142,16 @@ impl Decided {
         let sealed = match lost {
             Some(seal) => {
                 verify_seal(seal, trust_root).map_err(|cause| refused(cause.to_string()))?;
-                Sealed::of(&seal.header)
+                Some(Sealed::of(&seal.header))
             }
-            None => self.seal(own.seal_number, (source, trust_root))?,
+            None => self.seals.get(&own.seal_number).copied(),
         };
-        if sealed.digest != own.digest {
+        let Some(sealed) = sealed.filter(|sealed| sealed.digest == own.digest) else {
             let number = own.seal_number;
             return Err(refused(format!(
-                "its seal {number} is not the one in the log: the log has forked, or lost it when it was restored"
+                "its seal {number} is not in the log: the log has forked, or lost it when it was restored"
             )));
-        }
+        };
         let is_in_tree = sealed.tree_size == tree_size
             && verify_inclusion(&digest, leaf_index, tree_size, &path, &sealed.root);
         if !is_in_tree || statement.issuer != trust_root.issuer() {
@@ -171,32 +170,6 @@ impl Decided {
             });
         }
         Ok(())
-    }
-
-    /// A seal of the log. One from before this audit is verified by itself.
-    fn seal(
-        &mut self,
-        number: u64,
-        (source, trust_root): (&dyn Source, &TrustRoot),
-    ) -> Result<Sealed, AuditError> {
-        if !self.seals.contains_key(&number) {
-            let LogEntry::Signed(seal) = fetch(source, number)? else {
-                let cause = format!(
-                    "seal {number} was pruned, and seen by an earlier audit: audit from the first seal, without --head"
-                );
-                return Err(AuditError::Source(cause));
-            };
-            verify_seal(&seal, trust_root)
-                .map_err(|cause| AuditError::Seal { number, cause: cause.to_string() })?;
-            if seal.header.seal_number != number {
-                return Err(AuditError::Seal {
-                    number,
-                    cause: format!("it has the number {}", seal.header.seal_number),
-                });
-            }
-            self.see(&seal.header);
-        }
-        Ok(self.seals[&number])
     }
 
     /// Reads the job log in a directory: its files and `jobs.head`.
@@ -223,7 +196,7 @@ impl Decided {
         };
         let (_, signed) = read(directory, line).map_err(|cause| match cause {
             JobLogError::Broken { .. } | JobLogError::OtherHead { .. } => {
-                AuditError::Jobs { path: path.clone(), cause: cause.to_string() }
+                AuditError::Other { name: path.clone(), cause: cause.to_string() }
             }
             cause => AuditError::Source(cause.to_string()),
         })?;
@@ -267,7 +240,7 @@ impl Decided {
 
     /// Whose log it is: the one whose heads it has, all of them.
     fn place(&self, jobs: &Jobs) -> Result<Place, AuditError> {
-        let refused = |cause: String| AuditError::Jobs { path: jobs.path.clone(), cause };
+        let refused = |cause: String| AuditError::Other { name: jobs.path.clone(), cause };
         let compared = self.heads.iter().map(|(place, heads)| {
             let heads =
                 heads.iter().filter_map(|(shown, seal)| Some((jobs.has(shown)?, shown.1.lines, seal)));
@@ -281,7 +254,7 @@ impl Decided {
             ))),
             Some(_) => Err(refused("no head that the seals show is in this log: it is of another key-holder, was altered from the beginning, or was copied too early".to_owned())),
             None => Err(AuditError::Source(
-                "no seal that was checked shows a job log: the key-holder is in the service's process, where none is kept, or there was no new seal: audit without --head".to_owned(),
+                "no seal that was checked shows a job log: the key-holder is in the service's process, where none is kept".to_owned(),
             )),
         }
     }

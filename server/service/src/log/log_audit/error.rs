@@ -72,18 +72,10 @@ pub enum AuditError {
         /// Lines in this seal; 0 if it shows no log.
         now: u64,
     },
-    /// A job log is broken, or not that of the service's key-holder.
-    #[error("{path}: {cause}")]
-    Jobs {
-        /// Where it is.
-        path: String,
-        /// Reason.
-        cause: String,
-    },
-    /// An attestation is not of this log.
+    /// An attestation or a job log does not belong to this log of seals.
     #[error("{name}: {cause}")]
-    Attestation {
-        /// The file.
+    Other {
+        /// The file or directory.
         name: String,
         /// Reason.
         cause: String,
