@@ -13,7 +13,7 @@
 //!
 //! ```no_run
 //! use trefoil_zkp::{Circuit, SessionClaim, Witness, prove, session::SessionKey, verify};
-//! # fn example(witness: &Witness) -> Result<(), Box<dyn std::error::Error>> {
+//! # fn example(witness: &Witness, account_key: trefoil_types::AccountKeyId) -> Result<(), Box<dyn std::error::Error>> {
 //! let key = SessionKey::random(&mut rand::rng());
 //! let statement = witness.statement(&SessionClaim {
 //!     circuit: Circuit::Cred2,
