@@ -1028,10 +1028,11 @@ return mc(jt(e).statement)}catch(t){if(t instanceof Ve)return;throw t}}function 
 pc[n]);return t.array("what",r.length),{kind:n,...Object.fromEntries(r.map(([o,f])=>[o,f(t)]))}}var xc,yc=class e{change;digest;leafIndex;seal;constructor(t,n,r,o){
 this.change=t,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(this)}static{xc=(...t)=>new e(...t)}};function Ac(e,t,n,r){return kc(t,n,r),Tc(e,void 0,t,
 n,r)}function Ec(e,t,n,r,o){return kc(n,r,o),Vn(t),Tc(e,t,n,r,o)}function kc(e,t,n){if(!(e instanceof Ze))throw new TypeError("trustRoot must be a TrustRoot");if(t!==
-void 0&&!(Kt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");_r(n)}function Tc(e,t,n,r,o){let f=xn(()=>jt(e)),c=qr(
-f,t,"receipt"),s=xn(()=>mc(f.statement)),{header:i}=c;if(s.issuer!==n.issuer)throw Xn(s.issuer);ie(r!==void 0&&!Ne(s.tenant,r),"tenant","another tenant than req\
-uired; do not accept");let h=BigInt(zr),{changedAt:A}=s,g=BigInt(o)+h;ie(A>g,"not-yet-valid",`done at ${Qe(A)}, in the future; check the clocks`),ie(i.time>g||i.
-time+h<A,"seal-time",`sealed at ${Qe(i.time)}, before its change or in the future`);let E=Gr(f,"receipt",s.suite,c,n);return xc(s,E,f.leafIndex,i)}function Sc(e){switch(e){case"audience":return"Do not accept it: it was not made for you. Somebody may be passing on a login at another site. Check the audience\
+void 0&&!(Kt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");_r(n)}function Tc(e,t,n,r,o){let f=xn(()=>jt(e));ie(
+f.device!==void 0,"device-signature","a device signs logins, never changes; do not accept");let c=qr(f,t,"receipt"),s=xn(()=>mc(f.statement)),{header:i}=c;if(s.
+issuer!==n.issuer)throw Xn(s.issuer);ie(r!==void 0&&!Ne(s.tenant,r),"tenant","another tenant than required; do not accept");let h=BigInt(zr),{changedAt:A}=s,g=BigInt(
+o)+h;ie(A>g,"not-yet-valid",`done at ${Qe(A)}, in the future; check the clocks`),ie(i.time>g||i.time+h<A,"seal-time",`sealed at ${Qe(i.time)}, before its change\
+ or in the future`);let E=Gr(f,"receipt",s.suite,c,n);return xc(s,E,f.leafIndex,i)}function Sc(e){switch(e){case"audience":return"Do not accept it: it was not made for you. Somebody may be passing on a login at another site. Check the audience\
  that you entered.";case"nonce":return"Do not accept it: it was not made for this login. An old one may be shown a second time. Check the nonce that you entered\
 .";case"expired":return"Do not accept it: its time is over. It may have been right once; ask for a new login.";case"not-yet-valid":return"Do not accept it: by t\
 he clock of this device it comes from the future. Check the clock. If that is right, it may be forged.";case"seal-time":return"Do not accept it: its times contr\

@@ -387,6 +387,7 @@ function verifyReceipt(
   now: number,
 ): VerifiedChange {
   const receipt = decoded(() => decodeAttestation(bytes));
+  refuseIf(receipt.device !== undefined, "device-signature", "a device signs logins, never changes; do not accept");
   const seal = sealOf(receipt, passed, "receipt");
   const change = decoded(() => decodeChange(receipt.statement));
   const { header } = seal;
