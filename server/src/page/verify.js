@@ -1044,8 +1044,9 @@ er the next version of your trust root first; yours must vouch for it.";case"rev
 it: its keys were not allowed to sign it, or are no longer trusted. It may be forged.";case"seal-needed":case"other-seal":return"Do not accept it: the seal that\
  it names is not the one that this server has. It may be forged, or another service made it.";case"suite-mismatch":case"tree-size-mismatch":case"not-in-tree":case"\
 seal-fields":case"signature-ml-dsa-65":case"signature-falcon-512-padded-r3":case"signature-slh-dsa-sha2-128f":return"Do not accept it: it may be forged, or was \
-changed or damaged on the way.";case"tenant":case"account":case"request-digest":case"decision":case"probe-mode":case"no-proof":case"proof-level":case"policy-ver\
-sion":case"fmr-class":case"no-device-signature":case"account-key":case"device-signature":return"Do not accept it: it is not what was asked for."}}var Ke=class extends Error{name="InputError"};function vc(e){let t=Vr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ua(t),r=typeof n=="string"?Lc(
+changed or damaged on the way.";case"no-device-signature":case"account-key":case"device-signature":return"Do not accept it: the device of this account did not s\
+ign this login. The service may have been taken over. Check the account key that you entered.";case"tenant":case"account":case"request-digest":case"decision":case"\
+probe-mode":case"no-proof":case"proof-level":case"policy-version":case"fmr-class":return"Do not accept it: it is not what was asked for."}}var Ke=class extends Error{name="InputError"};function vc(e){let t=Vr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ua(t),r=typeof n=="string"?Lc(
 n):void 0;if(r===void 0)throw new Ke("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return Lc(t)??
 e}function Bc(e){return Ic(e,16,64,"The nonce is 32 to 128 hexadecimal digits: the one that you issued for this login.")}function Oc(e){return e.trim()===""?void 0:
 Ic(e,32,32,"The account key is 64 hexadecimal digits: those that you kept with the account.")}function Ic(e,t,n,r){let o=e.trim().toLowerCase(),f=o.length/2;if(!/^(?:[0-9a-f]{2})*$/.

@@ -38,6 +38,10 @@ export function advice(code: VerifyErrorCode): string {
     case "signature-falcon-512-padded-r3":
     case "signature-slh-dsa-sha2-128f":
       return "Do not accept it: it may be forged, or was changed or damaged on the way.";
+    case "no-device-signature":
+    case "account-key":
+    case "device-signature":
+      return "Do not accept it: the device of this account did not sign this login. The service may have been taken over. Check the account key that you entered.";
     case "tenant":
     case "account":
     case "request-digest":
@@ -47,9 +51,6 @@ export function advice(code: VerifyErrorCode): string {
     case "proof-level":
     case "policy-version":
     case "fmr-class":
-    case "no-device-signature":
-    case "account-key":
-    case "device-signature":
       return "Do not accept it: it is not what was asked for.";
   }
 }

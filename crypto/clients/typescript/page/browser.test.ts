@@ -238,7 +238,7 @@ test("what is wrong is named", async () => {
     ["#audience", "https://other.example", /not made for you.*\s+Code: audience/],
     ["#nonce", "00".repeat(16), /not made for this login.*\s+Code: nonce/],
     ["#nonce", "xyz", /hexadecimal digits/],
-    ["#account-key", "00".repeat(32), /device did not sign this login.*\s+Code: no-device-signature/],
+    ["#account-key", "00".repeat(32), /of this account did not sign this login.*\s+Code: no-device-signature/],
     ["#account-key", "00", /account key is 64 hexadecimal digits/],
     ["#audience", "", /Enter the audience/],
     ["#attestation", "", /Paste an attestation/],
