@@ -1,7 +1,7 @@
 //! Succession: an account's key names the account and the key that follow it, as when a person moves to a wallet with a new secret.
 //!
-//! Both keys sign, so neither can be named against its holder's will. Only the keys are shown, not that the new account belongs to the
-//! new key: a login shows that, and nobody but its device can log in there. Whoever has the old secret can make a succession too.
+//! Both keys sign, so neither can be named against its holder's will. It shows the two keys, and not that the new account belongs to the
+//! new key: the next login shows that. A thief of the old secret can make a succession too.
 
 use alloc::vec::Vec;
 use trefoil_types::{Account, AccountKeyId, NAME_BYTES_MAX, TenantId};

@@ -1,8 +1,9 @@
 //! The part of an audit that looks for attested matches in the key-holders' job logs.
 
 use super::{Failure, INVALID, failed, named, undecided};
+use crate::remote::read_at_most;
 use std::path::PathBuf;
-use trefoil_attest::TrustRoot;
+use trefoil_attest::{ATTESTATION_BYTES_MAX, TrustRoot};
 use trefoil_service::log::log_audit::{Decided, Head};
 use trefoil_service::time;
 
@@ -42,7 +43,7 @@ impl JobLogs {
         }
         files.sort();
         for path in &files {
-            let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
+            let bytes = read_at_most(path, ATTESTATION_BYTES_MAX as u64).map_err(undecided)?;
             let name = path.display().to_string();
             decided.attestation(&name, &bytes, trust_root, &head.restorations).map_err(failed)?;
         }

@@ -1,4 +1,4 @@
-//! The content of a sealed wallet: magic "TFW2", secret (32), u16 credentials (each u32 length and JSON), u16 sessions
+//! The content of a sealed wallet: magic "TFW3", secret (32), u16 credentials (each u32 length and JSON), u16 sessions
 //! (each u32 length and bytes), integers little-endian, with no trailing bytes.
 
 use super::{CREDENTIALS_MAX, Credential, SESSIONS_MAX, Session, Wallet, WalletError};
@@ -8,7 +8,7 @@ use trefoil_types::TenantId;
 use trefoil_zkp::{Secret, commitment};
 use zeroize::Zeroizing;
 
-const MAGIC: [u8; 4] = *b"TFW2";
+const MAGIC: [u8; 4] = *b"TFW3";
 
 pub(super) fn encode(wallet: &Wallet) -> Zeroizing<Vec<u8>> {
     let Wallet { secret, credentials, sessions } = wallet;
